@@ -6,6 +6,7 @@ Messages are lower case and say what was expected, then what came: ``expected d 
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 
 
 def check_int(name: str, value: object, low: int | None = None, high: int | None = None) -> int:
@@ -24,6 +25,13 @@ def check_int(name: str, value: object, low: int | None = None, high: int | None
     return number
 
 
+def check_ints(name: str, values: object, low: int | None = None) -> tuple[int, ...]:
+    """Return ``values`` as a tuple of ints >= low, or raise naming the argument and the place in it."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise TypeError(f"expected {name} to be an iterable of integers, got {values!r}")
+    return tuple(check_int(f"{name}[{i}]", value, low) for i, value in enumerate(values))
+
+
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
     """Return ``value`` if it is one of ``choices``, or raise listing them."""
     if isinstance(value, str) and value in choices:
@@ -31,3 +39,11 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
     listed = ", ".join(repr(choice) for choice in choices)
     kind = ValueError if isinstance(value, str) else TypeError
     raise kind(f"expected {name} to be one of {listed}, got {value!r}")
+
+
+def text_error(sentence: str, text: str, position: int) -> ValueError:
+    """Return the error that says ``sentence`` and points at ``text[position]``, with some text around it."""
+    start, stop = max(0, position - 30), position + 30
+    excerpt = "".join(" " if character.isspace() else character for character in text[start:stop])
+    head, tail = "..." if start else "", "..." if stop < len(text) else ""
+    return ValueError(f"{sentence}\n    {head}{excerpt}{tail}\n    {' ' * (len(head) + position - start)}^")
