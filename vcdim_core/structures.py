@@ -347,7 +347,7 @@ class Structure:
         ascii : bool, default=False
             Use ASCII characters only.
         max_depth : int or None, default=30
-            Nodes at this depth (the root has depth 0) are not opened; the line says how many nodes were left out.
+            Nodes deeper than this (the root has depth 0) are left out, and the line above them says how many.
             None draws everything, which takes O(n h) characters.
 
         Returns
