@@ -9,10 +9,13 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vcdim_core import Features, as_features
+
+settings.register_profile("no deadline", deadline=None)
+settings.load_profile("no deadline")
 
 categories = st.lists(st.integers(2, 6), max_size=4)
 any_features = st.builds(

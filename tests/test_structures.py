@@ -16,10 +16,13 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vcdim_core import LEAF, STUMP, Structure, as_structure, comb, full, join, structures, structures_of_height
+
+settings.register_profile("no deadline", deadline=None)
+settings.load_profile("no deadline")
 
 GOLDEN = Path(__file__).parent / "golden"
 

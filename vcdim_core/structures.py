@@ -16,20 +16,19 @@ before ``)``, which comes before ``.``). The canonical form has the children of 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
 from functools import total_ordering
 from itertools import pairwise
-from typing import Any, NoReturn, TypeVar, final
+from typing import Any, NoReturn, final
 
 import numpy as np
 
-from ._validation import check_int, text_error
+from ._drawing import draw_svg, draw_text
+from ._spelling import checked_spelling, codes, depths, fold, postorder, spell
+from ._validation import check_int
 
 __all__ = [
     "LEAF", "STUMP", "Structure", "as_structure", "comb", "full", "join", "structures", "structures_of_height",
 ]  # fmt: skip
-
-_Value = TypeVar("_Value")
 
 _MAX_FULL_HEIGHT = 25  # spelled with 3 * 2**25 characters, 100 MB
 _MAX_LISTED_NODES = 22  # 3.6 million structures
@@ -83,7 +82,7 @@ class Structure:
     _children: tuple[Structure, ...] | None  # None until asked for
 
     def __new__(cls, text: str) -> Structure:
-        return _from_spelling(_checked_spelling(text))
+        return _from_spelling(checked_spelling(text))
 
     @classmethod
     def parse(cls, text: str) -> Structure:
@@ -156,7 +155,7 @@ class Structure:
     def height(self) -> int:
         """Largest number of nodes on a path from the root to a leaf: 0 for a leaf, 1 for a stump."""
         if self._height is None:
-            object.__setattr__(self, "_height", int(_depths(self._spelling).max()))
+            object.__setattr__(self, "_height", int(depths(self._spelling).max()))
         assert self._height is not None
         return self._height
 
@@ -182,7 +181,7 @@ class Structure:
         """
         if self.is_binary:
             return frozenset() if self.is_leaf else frozenset({2})
-        return frozenset(_postorder(self._spelling)) - {0}
+        return frozenset(postorder(self._spelling)) - {0}
 
     @property
     def max_arity(self) -> int:
@@ -214,7 +213,7 @@ class Structure:
         """
         if not self.is_binary:
             raise ValueError(f"expected a binary structure, got a node with {self.max_arity} children")
-        return _fold(self._spelling, 0, lambda ranks: max(ranks) + (ranks[0] == ranks[1]))
+        return fold(self._spelling, 0, lambda ranks: max(ranks) + (ranks[0] == ranks[1]))
 
     # Parts
 
@@ -229,7 +228,7 @@ class Structure:
         """
         if self._children is None:
             # The depth is 1 just after the opening '(' and just after each child, nowhere else.
-            ends = np.flatnonzero(_depths(self._spelling) == 1).tolist()
+            ends = np.flatnonzero(depths(self._spelling) == 1).tolist()
             parts = (self._spelling[before + 1 : end + 1] for before, end in pairwise(ends))
             object.__setattr__(self, "_children", tuple(_from_spelling(part) for part in parts))
         assert self._children is not None
@@ -267,7 +266,7 @@ class Structure:
         def add(children: list[int]) -> int:
             return ids.setdefault(tuple(sorted(children) if unordered else children), len(ids))
 
-        _fold(self._spelling, 0, add)
+        fold(self._spelling, 0, add)
         return tuple(ids)
 
     def canonical(self) -> Structure:
@@ -309,13 +308,13 @@ class Structure:
 
         def in_order(key: tuple[int, ...]) -> tuple[int, ...]:
             rivals = Counter(sizes[part] for part in set(key))
-            ranks = {part: (sizes[part], spell(part) if rivals[sizes[part]] > 1 else "") for part in set(key)}
+            ranks = {part: (sizes[part], spelled(part) if rivals[sizes[part]] > 1 else "") for part in set(key)}
             return tuple(sorted(key, key=ranks.__getitem__, reverse=True))
 
-        def spell(root: int) -> str:
-            return _spell(root, lambda part: children[part])
+        def spelled(root: int) -> str:
+            return spell(root, children.__getitem__)
 
-        spelling = spell(_fold(self._spelling, 0, add))
+        spelling = spelled(fold(self._spelling, 0, add))
         return self if spelling == self._spelling else _from_spelling(spelling)
 
     def grow_leaf(self, index: int) -> Structure:
@@ -334,7 +333,7 @@ class Structure:
         Structure('((..)(..))')
         """
         index = check_int("index", index, 0, self._n_leaves - 1)
-        at = int(np.flatnonzero(_codes(self._spelling) == ord("."))[index])
+        at = int(np.flatnonzero(codes(self._spelling) == ord("."))[index])
         return _from_spelling(f"{self._spelling[:at]}(..){self._spelling[at + 1 :]}")
 
     # Drawings
@@ -378,69 +377,11 @@ class Structure:
         """
         if max_depth is not None:
             max_depth = check_int("max_depth", max_depth, 0)
-        node, leaf, tee, corner, bar, dots = ("*", "o", "|- ", "`- ", "|  ", "...") if ascii else _BOX
-        spelling, ends = self._spelling, _ends(self._spelling)
-        lines: list[str] = []
-        indents = [""]  # what comes before the children of each open node; the last one is that of the next line
-        at = 0
-        while at < len(spelling):
-            if spelling[at] == ")":
-                indents.pop()
-                at += 1
-                continue
-            end = ends[at]
-            is_last = spelling[end + 1 : end + 2] == ")"
-            branch = "" if at == 0 else corner if is_last else tee
-            below = "" if at == 0 else "   " if is_last else bar
-            if spelling[at] == ".":
-                lines.append(f"{indents[-1]}{branch}{leaf}")
-            elif max_depth is not None and len(indents) > max_depth and (more := spelling.count("(", at + 1, end)):
-                lines.append(f"{indents[-1]}{branch}{node} {dots} {more} more node{'s' * (more > 1)} below")
-                at = end
-            else:
-                lines.append(f"{indents[-1]}{branch}{node}")
-                indents.append(indents[-1] + below)
-            at += 1
-        return "\n".join(lines)
+        return draw_text(self._spelling, ascii, max_depth)
 
     def _repr_svg_(self) -> str:
-        """Draw the structure as a self-contained SVG: leaves evenly spaced, parents centred, one layer per depth."""
-        across, down, margin = 22, 34, 12
-        nodes: list[str] = []
-        leaves: list[str] = []
-        edges: list[str] = []
-        open_nodes: list[list[tuple[float, int]]] = [[]]  # children placed so far of each open node
-        for character in self._spelling:
-            if character == "(":
-                open_nodes.append([])
-                continue
-            if character == ".":
-                x, y = float(margin + across * len(leaves)), margin + down * (len(open_nodes) - 1)
-                leaves.append(f'<rect x="{x - 4:g}" y="{y - 4}" width="8" height="8"/>')
-            else:
-                placed = open_nodes.pop()
-                x, y = (placed[0][0] + placed[-1][0]) / 2, margin + down * (len(open_nodes) - 1)
-                nodes.append(f'<circle cx="{x:.1f}" cy="{y}" r="5"/>')
-                edges.extend(f"M{x:.1f} {y}L{below_x:.1f} {below_y - 4}" for below_x, below_y in placed)
-            open_nodes[-1].append((x, y))
-        width, height = 2 * margin + across * (len(leaves) - 1), 2 * margin + down * self.height
-        shrink = min(1.0, 960 / width, 720 / height)
-        title = f"structure with {self.n_nodes} nodes, {self.n_leaves} leaves, height {self.height}"
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-            f'width="{width * shrink:.0f}" height="{height * shrink:.0f}" role="img">'
-            f"<title>{title}</title>"
-            f'<path d="{"".join(edges)}" fill="none" stroke="currentColor" stroke-width="1.2"/>'
-            f'<g fill="currentColor">{"".join(nodes)}</g>'
-            f'<g fill="none" stroke="currentColor" stroke-width="1.2">{"".join(leaves)}</g>'
-            "</svg>"
-        )
-
-
-_BOX = ("●", "○", "├─ ", "└─ ", "│  ", "…")
-
-
-# Scans of a spelling
+        """Draw the structure in a notebook."""
+        return draw_svg(self._spelling)
 
 
 def _from_spelling(spelling: str) -> Structure:
@@ -455,104 +396,6 @@ def _from_spelling(spelling: str) -> Structure:
     return structure
 
 
-def _checked_spelling(text: object) -> str:
-    """Return ``text`` without whitespace if it spells a structure, or raise pointing at the first wrong character."""
-    if not isinstance(text, str):
-        raise TypeError(f"expected the spelling of a structure as a str, got {type(text).__name__}")
-    opened: list[int] = []  # positions of the open nodes
-    counts = [0]  # children so far of each open node; the first entry counts whole structures
-    for at, character in enumerate(text):
-        if character.isspace():
-            continue
-        if character not in ".()":
-            raise text_error(f"expected '.', '(' or ')', got {character!r} at position {at}", text, at)
-        if counts[0]:
-            raise text_error(f"expected nothing after the structure, got {character!r} at position {at}", text, at)
-        if character == "(":
-            opened.append(at)
-            counts.append(0)
-            continue
-        if character == ")":
-            if not opened:
-                raise text_error(f"expected '.' or '(', got ')' at position {at}", text, at)
-            start, n_children = opened.pop(), counts.pop()
-            if n_children < 2:
-                wanted = f"expected at least 2 children for the node at position {start}"
-                raise text_error(f"{wanted}, got {n_children}", text, start)
-        counts[-1] += 1
-    if opened:
-        start = opened[-1]
-        raise text_error(f"expected ')' for the '(' at position {start}, got the end of the text", text, start)
-    if not counts[0]:
-        raise ValueError(f"expected a structure such as '(..)', got empty text {text[:20]!r}")
-    return "".join(text.split())
-
-
-def _codes(spelling: str) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """Return the characters as numbers."""
-    return np.frombuffer(spelling.encode("ascii"), dtype=np.uint8)
-
-
-def _depths(spelling: str) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Return the number of open nodes just after each character."""
-    codes = _codes(spelling)
-    steps = (codes == ord("(")).astype(np.int64)
-    steps -= codes == ord(")")
-    depths: np.ndarray[Any, np.dtype[np.int64]] = np.cumsum(steps)
-    return depths
-
-
-def _ends(spelling: str) -> list[int]:
-    """Return for each '(' the position of its ')', for every other character its own position."""
-    ends = list(range(len(spelling)))
-    opened = []
-    for at, character in enumerate(spelling):
-        if character == "(":
-            opened.append(at)
-        elif character == ")":
-            ends[opened.pop()] = at
-    return ends
-
-
-def _postorder(spelling: str) -> Iterator[int]:
-    """Yield the number of children of every leaf and node, children before their parent."""
-    counts = [0]
-    for character in spelling:
-        if character == "(":
-            counts.append(0)
-            continue
-        yield counts.pop() if character == ")" else 0
-        counts[-1] += 1
-
-
-def _fold(spelling: str, leaf: _Value, combine: Callable[[list[_Value]], _Value]) -> _Value:
-    """Return the value of the root, where a leaf is worth ``leaf`` and a node ``combine(values of its children)``."""
-    values: list[_Value] = []
-    for n_children in _postorder(spelling):
-        if n_children:
-            first = len(values) - n_children
-            values[first:] = [combine(values[first:])]
-        else:
-            values.append(leaf)
-    return values[0]
-
-
-def _spell(root: int, children: Callable[[int], Iterable[int]]) -> str:
-    """Return the spelling of the structure with this root, where a leaf has no children."""
-    close = -1
-    pending, out = [root], []
-    while pending:
-        part = pending.pop()
-        below = () if part == close else tuple(children(part))
-        if below:
-            out.append("(")
-            pending.append(close)
-            pending.extend(reversed(below))
-        else:
-            out.append(")" if part == close else ".")
-    return "".join(out)
-
-
 # Making structures
 
 LEAF = Structure(".")
@@ -562,13 +405,13 @@ STUMP = Structure("(..)")
 """One node with two leaves."""
 
 
-def join(*children: Structure) -> Structure:
+def join(*children: object) -> Structure:
     """Make a node with these children.
 
     Parameters
     ----------
-    *children : Structure
-        Two or more children, from left to right; anything that :func:`as_structure` takes.
+    *children : Structure or structure-like
+        Two or more children, from left to right: anything that :func:`as_structure` takes.
 
     Returns
     -------
@@ -805,8 +648,7 @@ def _from_arrays(children_left: Any, children_right: Any) -> Structure:
         raise ValueError("expected children_left and children_right to be integer arrays of one length >= 1")
     parents = left != -1
     below = np.concatenate([left[parents], right[parents]])
-    # A node other than the root is the child of at most one node, and has a larger number than that node in every
-    # depth-first or best-first builder; only the former is needed for the walk from the root to end.
+    # No node is a child twice and the root is nobody's child, so the walk from the root meets no node twice and ends.
     if (
         ((right != -1) != parents).any()
         or ((below < 1) | (below >= n)).any()
@@ -814,4 +656,4 @@ def _from_arrays(children_left: Any, children_right: Any) -> Structure:
     ):
         raise ValueError("expected children_left and children_right to describe a binary tree with root 0")
     lefts, rights = left.tolist(), right.tolist()
-    return _from_spelling(_spell(0, lambda node: () if lefts[node] == -1 else (lefts[node], rights[node])))
+    return _from_spelling(spell(0, lambda node: () if lefts[node] == -1 else (lefts[node], rights[node])))
