@@ -4,18 +4,15 @@ The VC dimension of a structure on d binary features is the size of the largest 
 samples are shattered, so samples are grown one point at a time, depth first, and only from shattered ones:
 
     visit(R, candidates):                       R is shattered; candidates contain E(R)
-        E = {y in candidates : R + y is shattered}
-        a set of `target` points needs target - |R| of them: give up if there are fewer
-        for x in E with R + x kept (one per orbit, see canon.pxd):
+        E = {y in candidates : R + y is shattered}                  (extension.pxd)
+        a set of `target` points needs target - |R| of them: give up as soon as there are fewer
+        for x in E with R + x kept (one per orbit, canon.pxd):
             visit(R + x, E - x)
 
 E(R + x) is a subset of E(R) because R + y is a subset of R + x + y. `target` is one more than the largest shattered sample known;
 finding one of that size raises it. When the search ends, no shattered sample of `target` points exists.
 
-A test (is R + y shattered?) evaluates the dichotomy set of the whole structure on R + y, chunk by chunk, the chunk that
-failed last first; what it needs of subsets of R is memoised from earlier tests (see dichotomy.pxd).
-
-Determinism: candidates are taken in a fixed order, so the first sample of each size met is always the same.
+Determinism: candidates are taken in increasing order, so the first sample of each size met is always the same.
 Independent units of work are the samples of a given size with their candidates (`Search.units`), each to be run on its own.
 """
 
@@ -26,9 +23,10 @@ from libc.string cimport memcmp, memcpy, memset
 
 from canon cimport Canon, canon_form, mix, pair_hash
 from clock cimport monotonic_seconds
-from dichotomy cimport (LOW_POINTS, MAX_FEATURES, MAX_POINTS, Memo, mask_t, memo_free, memo_init, memo_set_point,
-                        node_lane)
-from lanes cimport bits_count, lane_is_ones, lane_t
+from dichotomy cimport LOW_POINTS, Memo, memo_bytes, memo_free, memo_init, memo_set_point, node_lane
+from extension cimport ALL, Extender, extend, extender_bytes, extender_free, extender_init, extender_set_point
+from lanes cimport bits_count, bits_count64, bits_low64, lane_is_ones, lane_t
+from scalars cimport MAX_FEATURES, MAX_POINTS, mask_t
 
 # How a run ended.
 cdef enum Outcome:
@@ -36,12 +34,14 @@ cdef enum Outcome:
     FOUND = 1            # stopped at the first sample of `target` points (or at `ceiling`)
     STOPPED = 2          # by time, nodes, another thread or a signal
     NO_MEMORY = 3
+    DEAD = 4             # exhausted, and no sample of `target` points has this one for a subset
 
-OUTCOMES = ("exhausted", "found", "stopped", "no memory")
+OUTCOMES = ("exhausted", "found", "stopped", "no memory", "exhausted")
 
 cdef enum:
-    POLL_SETS = 4096           # dichotomy sets between two looks at the clock: about 0.2 ms
+    POLL_ENTRIES = 4096        # entries of extension sets between two looks at the clock: about 0.2 ms
     SIGNAL_MILLISECONDS = 20   # between two looks for Ctrl-C
+    N_KILLERS = 2             # labellings remembered per size of sample because they removed candidates
 
 
 # Growing list of equally long records of 16-bit numbers.
@@ -80,22 +80,25 @@ cdef struct State:
     bint first_only                       # stop at the first sample of `target` points
     int split_size                        # samples of this size become units instead of being visited; -1 for none
     uint16_t points[MAX_POINTS + 1]       # R
-    uint16_t* candidates[MAX_POINTS + 1]  # for samples of each size, 2^d at most
+    uint64_t* candidates[MAX_POINTS + 1]  # for samples of each size: a set of points of the cube, W words
+    uint64_t* verdict                     # 2 W words: what one labelling leaves
     uint64_t sums[MAX_POINTS + 1][MAX_POINTS + 1]     # s(p) of canon.pxd for R of each size
     uint64_t automorphisms[MAX_POINTS + 1]            # |Aut R| for R of each size
     Records forms[MAX_POINTS + 1]         # forms of the children kept of R of each size
-    mask_t failing_chunk[MAX_POINTS + 1]  # where the last failing test of each size failed
+    mask_t killers[MAX_POINTS + 1][N_KILLERS]         # the latest first
     uint64_t distance_hash[MAX_FEATURES + 1]
     Records units                         # |candidates|, points, candidates of each unit
     int witness_size
     uint16_t witness[MAX_POINTS]
     int64_t kept[MAX_POINTS + 1]          # orbits visited by size
-    int64_t tested[MAX_POINTS + 1]        # samples tested by size
-    int64_t shattered[MAX_POINTS + 1]     # of those tested
+    int64_t tested[MAX_POINTS + 1]        # samples decided by size
+    int64_t shattered[MAX_POINTS + 1]     # of those, shattered
+    int64_t n_labellings                  # labellings decided
     int64_t next_poll
     double next_signal
     int64_t unit
     Shared* shared
+    Extender extender
     Memo memo
     Canon canon
 
@@ -107,7 +110,7 @@ cdef int check_signals() except -1 with gil:
 cdef int poll(State* s) except -2 nogil:
     """Nonzero when the run has to stop. Raises what a signal handler raises."""
     cdef double now
-    s.next_poll = <int64_t>s.memo.n_sets + POLL_SETS
+    s.next_poll = <int64_t>(s.memo.n_sets + s.extender.n_entries) + POLL_ENTRIES
     if s.shared.stop or s.unit > s.shared.last_unit:
         return 1
     now = monotonic_seconds()
@@ -120,34 +123,83 @@ cdef int poll(State* s) except -2 nogil:
     return 0
 
 
-cdef int is_extension(State* s, int k, uint16_t y) except -2 nogil:
-    """1 if points[:k] + y is shattered, 0 if not, -1 to stop. Assumes points[:k] are set and shattered."""
+cdef inline int set_size(const uint64_t* members, int W) noexcept nogil:
+    cdef int n = 0, w
+    for w in range(W):
+        n += bits_count64(members[w])
+    return n
+
+
+cdef inline bint apply_labelling(State* s, int k, mask_t labels) noexcept nogil:
+    """Remove from candidates[k] what cannot be added to points[:k] under these labels; True if anything was."""
+    cdef Extender* x = &s.extender
+    cdef uint64_t* alive = s.candidates[k]
+    cdef uint64_t* out = s.verdict
+    cdef uint64_t removed = 0
+    cdef int w
+    s.n_labellings += 1
+    if extend(x, k, labels, alive, out) == ALL:
+        return False
+    for w in range(x.W):
+        removed |= alive[w] & ~(out[w] & out[x.W + w])
+        alive[w] &= out[w] & out[x.W + w]
+    return removed != 0
+
+
+cdef inline void note_killer(State* s, int k, int place, mask_t labels) noexcept nogil:
+    """Move `labels`, now at `place` (or new: N_KILLERS), to the front of the killers of samples of k points."""
+    cdef int i = place if place < N_KILLERS else N_KILLERS - 1
+    while i > 0:
+        s.killers[k][i] = s.killers[k][i - 1]
+        i -= 1
+    s.killers[k][0] = labels
+
+
+cdef int failing_labels(State* s, int k, uint16_t y, mask_t* labels) except -2 nogil:
+    """Test points[:k] + y: 0 if shattered, 1 if not, with labels of points[:k] that fail with y; -1 to stop."""
     cdef mask_t full = (<mask_t>2 << k) - 1
     cdef mask_t n_chunks = <mask_t>1 << (k + 1 - LOW_POINTS if k + 1 > LOW_POINTS else 0)
-    cdef mask_t first = s.failing_chunk[k] & (n_chunks - 1)
-    cdef mask_t i, c
+    cdef mask_t chunk
     cdef lane_t lane
-    s.tested[k + 1] += 1
-    if s.shared.n_tests >= 0:
-        s.shared.n_tests -= 1
-        if s.shared.n_tests < 0:
-            s.shared.n_tests = 0
-            s.shared.stop = 1
-            return -1
+    cdef int w
     memo_set_point(&s.memo, k, y)
-    for i in range(n_chunks):
-        c = i ^ first                                   # every chunk once, the one that failed last first
-        node_lane(&s.memo, s.memo.n_structures - 1, full, c, &lane)
+    for chunk in range(n_chunks):
+        node_lane(&s.memo, s.memo.n_structures - 1, full, chunk, &lane)
         s.memo.n_sets += 1
         if not lane_is_ones(&lane):
-            s.failing_chunk[k] = c
-            return 0
-        if <int64_t>s.memo.n_sets >= s.next_poll and poll(s):
+            w = 0
+            while lane.w[w] == ~<uint64_t>0:
+                w += 1
+            labels[0] = <mask_t>(64 * w + bits_low64(~lane.w[w])) << 1 | chunk << LOW_POINTS
+            labels[0] &= (<mask_t>1 << k) - 1
+            return 1
+        if <int64_t>(s.memo.n_sets + s.extender.n_entries) >= s.next_poll and poll(s):
             return -1
-    if <int64_t>s.memo.n_sets >= s.next_poll and poll(s):
+    return 0
+
+
+cdef inline int kill(State* s, int k, mask_t labels, int place) noexcept nogil:
+    """Apply a labelling; the number of candidates left if it removed any (and note it), else -1."""
+    if not apply_labelling(s, k, labels):
         return -1
-    s.shattered[k + 1] += 1
-    return 1
+    note_killer(s, k, place, labels)
+    return set_size(s.candidates[k], s.extender.W)
+
+
+cdef int thin_candidates(State* s, int k) except -2 nogil:
+    """Remove from candidates[k] what the labellings that killed lately kill; the number left, or 0 if too few for the target.
+
+    Assumes points[:k] shattered.
+    """
+    cdef int need = s.target - k if s.target > k else 1, size = set_size(s.candidates[k], s.extender.W), i, left
+    s.tested[k + 1] += size
+    for i in range(N_KILLERS):
+        if size < need:
+            return 0
+        left = kill(s, k, s.killers[k][i] & ((<mask_t>1 << k) - 1), i)
+        if left >= 0:
+            size = left
+    return size if size >= need else 0
 
 
 cdef inline uint64_t hash_pair(State* s, uint16_t p, uint16_t q) noexcept nogil:
@@ -173,7 +225,7 @@ cdef inline bint form_is_new(State* s, int k) noexcept nogil:
         if memcmp(forms.data + i * n, s.canon.best, n * sizeof(uint16_t)) == 0:
             return False
     if records_add(forms, s.canon.best, n) < 0:
-        s.memo.failed = True
+        s.extender.failed = True
     return True
 
 
@@ -227,70 +279,90 @@ cdef bint is_kept(State* s, int k) noexcept nogil:
     return s.automorphisms[k] == 1 or form_is_new(s, k)
 
 
-cdef void note_witness(State* s, int k, uint16_t y) noexcept nogil:
-    """points[:k] + y is shattered and as large as the target: look for larger ones from now on."""
+cdef void note_witness(State* s, int k) noexcept nogil:
+    """points[:k] is shattered and as large as the target: look for larger ones from now on."""
     memcpy(s.witness, s.points, k * sizeof(uint16_t))
-    s.witness[k] = y
-    s.witness_size = k + 1
-    s.target = k + 2
+    s.witness_size = k
+    s.target = k + 1
 
 
-cdef int note_unit(State* s, int k, int n) noexcept nogil:
-    """Put points[:k] with its n candidates aside as a unit of work."""
-    cdef uint16_t head[2]
-    head[0] = <uint16_t>(n & 0xFFFF)
-    head[1] = <uint16_t>(n >> 16)
-    if (records_add(&s.units, head, 2) < 0 or records_add(&s.units, s.points, k) < 0
-            or records_add(&s.units, s.candidates[k], n) < 0):
+cdef int note_unit(State* s, int k) noexcept nogil:
+    """Put points[:k] with its candidates aside as a unit of work."""
+    if (records_add(&s.units, s.points, k) < 0
+            or records_add(&s.units, <uint16_t*>s.candidates[k], 4 * s.extender.W) < 0):
         return NO_MEMORY
     return EXHAUSTED
 
 
-cdef int find_extensions(State* s, int k, int* n_candidates) except -1 nogil:
-    """Reduce candidates[k] to E(points[:k]); gives up (0 left) when a sample of target points is out of reach."""
-    cdef uint16_t* extensions = s.candidates[k]
-    cdef int n = 0, i, answer, total = n_candidates[0]
-    for i in range(total):
-        if n + total - i < s.target - k:
-            break
-        answer = is_extension(s, k, extensions[i])
+cdef inline void set_remove(uint64_t* members, uint32_t p) noexcept nogil:
+    members[p >> 6] &= ~(<uint64_t>1 << (p & 63))
+
+
+cdef int visit_children(State* s, int k) except -1 nogil:
+    """Visit points[:k] + x for each x in candidates[k] that is kept."""
+    cdef int W = s.extender.W, w, outcome
+    cdef uint64_t word
+    s.forms[k].used = 0
+    for w in range(W):
+        word = s.candidates[k][w]
+        while word:
+            s.points[k] = <uint16_t>(64 * w + bits_low64(word))
+            word &= word - 1
+            if k + 1 < s.target and not is_kept(s, k):
+                continue
+            memcpy(s.candidates[k + 1], s.candidates[k], W * sizeof(uint64_t))
+            set_remove(s.candidates[k + 1], s.points[k])
+            outcome = visit(s, k + 1)
+            if outcome == DEAD:
+                set_remove(s.candidates[k], s.points[k])
+                word &= s.candidates[k][w]
+                if set_size(s.candidates[k], W) < s.target - k:
+                    return DEAD
+            elif outcome != EXHAUSTED:
+                return outcome
+    return EXHAUSTED
+
+
+cdef int visit(State* s, int k) except -1 nogil:
+    """Search all samples that extend R = points[:k] by some of candidates[k] and have R in their line of descent.
+
+    R minus its last point is shattered. Whether R is, is asked only once its candidates are many enough to matter; if not,
+    the labels that fail are applied to the candidates one size below, of which R's last point was one.
+    """
+    cdef int answer
+    cdef mask_t labels = 0
+    if k == s.split_size:
+        return note_unit(s, k)
+    if k:
+        extender_set_point(&s.extender, k - 1, s.points[k - 1], s.candidates[k])
+    if <int64_t>(s.memo.n_sets + s.extender.n_entries) >= s.next_poll and poll(s):
+        return STOPPED
+    if k < s.target:
+        s.kept[k] += 1
+        if thin_candidates(s, k) == 0:
+            return DEAD
+    if s.extender.failed or s.memo.failed:
+        return NO_MEMORY
+    if k > 1:
+        answer = failing_labels(s, k - 1, s.points[k - 1], &labels)
         if answer < 0:
             return STOPPED
         if answer:
-            if k + 1 >= s.target:
-                note_witness(s, k, extensions[i])
-                if s.first_only or k + 1 >= s.ceiling:
-                    return FOUND
-            extensions[n] = extensions[i]
-            n += 1
-    n_candidates[0] = n if n >= s.target - k else 0
-    return NO_MEMORY if s.memo.failed else EXHAUSTED
-
-
-cdef int visit(State* s, int k, int n) except -1 nogil:
-    """Search all samples that extend R = points[:k] by some of candidates[k][:n] and have R in their line of descent."""
-    cdef int outcome, i, m
-    if k == s.split_size:
-        return note_unit(s, k, n)
-    s.kept[k] += 1
-    outcome = find_extensions(s, k, &n)
-    if outcome != EXHAUSTED:
-        return outcome
-    s.forms[k].used = 0
-    for i in range(n):
-        if n < s.target - k:
-            break
-        s.points[k] = s.candidates[k][i]
-        if not is_kept(s, k):
-            continue
-        memo_set_point(&s.memo, k, s.points[k])
-        m = n - 1
-        memcpy(s.candidates[k + 1], s.candidates[k], i * sizeof(uint16_t))
-        memcpy(s.candidates[k + 1] + i, s.candidates[k] + i + 1, (m - i) * sizeof(uint16_t))
-        outcome = visit(s, k + 1, m)
-        if outcome != EXHAUSTED:
-            return outcome
-    return EXHAUSTED
+            kill(s, k - 1, labels, N_KILLERS)
+            return DEAD
+    elif k:
+        memo_set_point(&s.memo, 0, s.points[0])
+    s.shattered[k] += 1
+    if k >= s.target:
+        note_witness(s, k)
+        if s.first_only or k >= s.ceiling:
+            return FOUND
+        if not is_kept(s, k - 1):
+            return EXHAUSTED
+        s.kept[k] += 1
+        if thin_candidates(s, k) == 0:
+            return EXHAUSTED
+    return visit_children(s, k)
 
 
 cdef class Control:
@@ -325,7 +397,7 @@ cdef class Search:
     cdef State* s
     cdef Control control
 
-    def __cinit__(self, const int[:, ::1] table, int d, bint fixed, Control control):
+    def __cinit__(self, const int[:, ::1] table, int height, int d, bint fixed, Control control):
         cdef int i
         self.control = control
         self.s = <State*>malloc(sizeof(State))
@@ -338,10 +410,14 @@ cdef class Search:
         self.s.shared = &control.shared
         for i in range(d + 1):
             self.s.distance_hash[i] = mix(1 + i)
-        if memo_init(&self.s.memo, table, d, fixed, True, MAX_POINTS) < 0:
+        if (extender_init(&self.s.extender, table, height, d, fixed) < 0
+                or memo_init(&self.s.memo, table, d, fixed, True, MAX_POINTS) < 0):
+            raise MemoryError
+        self.s.verdict = <uint64_t*>malloc(2 * self.s.extender.W * sizeof(uint64_t))
+        if self.s.verdict == NULL:
             raise MemoryError
         for i in range(MAX_POINTS + 1):
-            self.s.candidates[i] = <uint16_t*>malloc(sizeof(uint16_t) << d)
+            self.s.candidates[i] = <uint64_t*>malloc(self.s.extender.W * sizeof(uint64_t))
             if self.s.candidates[i] == NULL:
                 raise MemoryError
 
@@ -353,6 +429,8 @@ cdef class Search:
             free(self.s.candidates[i])
             free(self.s.forms[i].data)
         free(self.s.units.data)
+        free(self.s.verdict)
+        extender_free(&self.s.extender)
         memo_free(&self.s.memo)
         free(self.s)
 
@@ -360,21 +438,17 @@ cdef class Search:
         """Start from scratch: the empty sample, or (orientation free) the origin, to which any point can be moved."""
         cdef State* s = self.s
         cdef uint64_t order = 1
-        cdef int i, n = 1 << s.d
+        cdef int i, k = 0 if s.fixed else 1
         for i in range(2, s.d + 1):
             order *= i
-        if s.fixed:
-            s.automorphisms[0] = order
-            for i in range(n):
-                s.candidates[0][i] = i
-            return 0
-        s.points[0] = 0
-        s.sums[1][0] = hash_pair(s, 0, 0)
-        s.automorphisms[1] = order
-        memo_set_point(&s.memo, 0, 0)
-        for i in range(n - 1):
-            s.candidates[1][i] = i + 1
-        return 1
+        s.automorphisms[k] = order
+        memset(s.candidates[k], 0, s.extender.W * sizeof(uint64_t))
+        memcpy(s.candidates[k], s.extender.root.members, s.extender.W * sizeof(uint64_t))
+        if not s.fixed:
+            s.points[0] = 0
+            s.sums[1][0] = hash_pair(s, 0, 0)
+            set_remove(s.candidates[1], 0)
+        return k
 
     def run(self, int target, int ceiling, bint first_only=False, int split_size=-1):
         """Search from scratch for samples of `target` points and more; returns one of OUTCOMES."""
@@ -387,7 +461,7 @@ cdef class Search:
         self.s.unit = 0
         self.s.next_poll = 0
         with nogil:
-            outcome = visit(self.s, k, (1 << self.s.d) - k)
+            outcome = visit(self.s, k)
         return OUTCOMES[outcome]
 
     @property
@@ -416,10 +490,14 @@ cdef class Search:
 
     @property
     def n_sets(self):
-        """Dichotomy sets (lanes of them) computed."""
-        return self.s.memo.n_sets
+        """Entries of extension sets computed."""
+        return self.s.extender.n_entries + self.s.memo.n_sets
+
+    @property
+    def n_labellings(self):
+        return self.s.n_labellings
 
     @property
     def n_bytes(self):
         """Memory held by the memo."""
-        return self.s.memo.bytes
+        return extender_bytes(&self.s.extender) + memo_bytes(&self.s.memo)

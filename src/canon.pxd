@@ -22,8 +22,8 @@ branching where colours tie (McKay & Piperno 2014); features whose exchange pres
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
-from dichotomy cimport MAX_FEATURES, MAX_POINTS
 from lanes cimport bits_count, bits_low
+from scalars cimport MAX_FEATURES, MAX_POINTS
 
 
 cdef struct Canon:

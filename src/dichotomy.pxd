@@ -29,34 +29,20 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
 
+from arena cimport Arena, arena_clear, arena_free, arena_take
 from lanes cimport (bits_count, bits_low, bits_top, lane_and, lane_andnot, lane_fill, lane_is_ones, lane_is_zero,
                     lane_or, lane_or_and, lane_t)
+from scalars cimport MAX_FEATURES, MAX_POINTS, mask_t
 
 cdef enum:
-    MAX_POINTS = 24       # a mask of points is 32 bits wide; 2^(24-1) labellings take 0.1 s even at one lane each
-    MAX_FEATURES = 16     # a point is 16 bits wide
     LOW_POINTS = 9        # point 0 (label fixed) and the 8 whose labels run inside a lane
-    BLOCK_BYTES = 1 << 16
 
 # What is known of a lane of the memo.
 cdef enum:
-    UNKNOWN = 0
-    MIXED = 1
-    ONES = 2
-    ZEROS = 3
-
-ctypedef uint32_t mask_t   # a set of points, or labels of points
-
-# Memory that is only ever taken from the end and given back all at once; blocks never move.
-cdef struct Block:
-    Block* next
-    size_t size
-    # the bytes follow
-
-cdef struct Arena:
-    Block* first
-    Block* block         # the block being filled
-    size_t used          # bytes taken from it
+    LANE_UNKNOWN = 0
+    LANE_MIXED = 1
+    LANE_ONES = 2
+    LANE_ZEROS = 3
 
 # An open-addressing table A -> slot; a slot is an array of T pointers, one per substructure, to its lanes.
 cdef struct Entry:
@@ -64,7 +50,7 @@ cdef struct Entry:
     uint32_t epoch       # the entry is live iff this is the level's epoch
     void** slot
 
-cdef struct Level:
+cdef struct MemoLevel:
     Entry* entries
     uint32_t size        # a power of two
     uint32_t used
@@ -81,70 +67,34 @@ cdef struct Memo:
     bint distinct                   # the points of the sample are distinct (else easy[] does not hold)
     int d
     mask_t columns[MAX_FEATURES]
-    Level levels[MAX_POINTS]
+    MemoLevel levels[MAX_POINTS]
     lane_t ones
     lane_t zeros
     lane_t label[LOW_POINTS]        # labellings of a lane in which low point i is labelled 1
     uint64_t n_sets                 # lanes computed so far
-    size_t bytes                    # memory held
     bint failed                     # out of memory: what was returned since is void
 
 
-cdef inline void* arena_take(Memo* memo, Arena* arena, size_t bytes) noexcept nogil:
-    """`bytes` bytes aligned to 32, or NULL (and memo.failed) when memory is out."""
-    cdef Block* block = arena.block
-    cdef Block* fresh
-    cdef size_t room
-    bytes = (bytes + 31) & ~<size_t>31
-    while block != NULL and arena.used + bytes > block.size:
-        if block.next == NULL:
-            break
-        block = block.next
-        arena.block = block
-        arena.used = 0
-    if block == NULL or arena.used + bytes > block.size:
-        room = bytes if bytes > BLOCK_BYTES else <size_t>BLOCK_BYTES
-        fresh = <Block*>malloc(room + 64)
-        if fresh == NULL:
-            memo.failed = True
-            return NULL
-        memo.bytes += room + 64
-        fresh.next = NULL
-        fresh.size = room
-        if block == NULL:
-            arena.first = fresh
-        else:
-            block.next = fresh
-        block = fresh
-        arena.block = block
-        arena.used = 0
-    arena.used += bytes
-    # The payload starts at the first multiple of 32 behind the header.
-    return <void*>(((<size_t>block + sizeof(Block) + 31) & ~<size_t>31) + arena.used - bytes)
-
-
-cdef inline int level_init(Memo* memo, Level* level, int log_size) noexcept nogil:
+cdef inline int level_init(Memo* memo, MemoLevel* level, int log_size) noexcept nogil:
     level.size = <uint32_t>1 << log_size
     level.shift = 32 - log_size
     level.used = 0
     level.epoch = 1
     level.entries = <Entry*>calloc(level.size, sizeof(Entry))
-    memo.bytes += level.size * sizeof(Entry)
     return -1 if level.entries == NULL else 0
 
 
-cdef inline void level_clear(Level* level) noexcept nogil:
+cdef inline void level_clear(MemoLevel* level) noexcept nogil:
     """Forget every subset whose last point is this level's. O(1)."""
     level.used = 0
     level.epoch += 1
     if level.epoch == 0:
         memset(level.entries, 0, level.size * sizeof(Entry))
         level.epoch = 1
-    level.arena.block = level.arena.first
-    level.arena.used = 0
+    arena_clear(&level.arena)
 
 
-cdef inline int level_grow(Memo* memo, Level* level) noexcept nogil:
+cdef inline int level_grow(Memo* memo, MemoLevel* level) noexcept nogil:
     """Double the table; keeps the live entries."""
     cdef Entry* old = level.entries
     cdef uint32_t i, j, size = level.size
@@ -152,7 +102,6 @@ cdef inline int level_grow(Memo* memo, Level* level) noexcept nogil:
     if fresh == NULL:
         memo.failed = True
         return -1
-    memo.bytes += size * sizeof(Entry)
     level.entries = fresh
     level.size = 2 * size
     level.shift -= 1
@@ -168,7 +117,7 @@ cdef inline int level_grow(Memo* memo, Level* level) noexcept nogil:
 
 cdef inline void** memo_slot(Memo* memo, mask_t A) noexcept nogil:
     """The slot of A, made on first use; NULL when memory is out."""
-    cdef Level* level = &memo.levels[bits_top(A)]
+    cdef MemoLevel* level = &memo.levels[bits_top(A)]
     cdef uint32_t j = (A * <uint32_t>0x9E3779B1) >> level.shift
     cdef Entry* entry = &level.entries[j]
     while entry.epoch == level.epoch:
@@ -180,9 +129,10 @@ cdef inline void** memo_slot(Memo* memo, mask_t A) noexcept nogil:
         if level_grow(memo, level) < 0:
             return NULL
         return memo_slot(memo, A)
-    cdef void** slot = <void**>arena_take(memo, &level.arena, memo.n_structures * sizeof(void*))
+    cdef void** slot = <void**>arena_take(&level.arena, memo.n_structures * sizeof(void*))
     cdef int t
     if slot == NULL:
+        memo.failed = True
         return NULL
     for t in range(memo.n_structures):
         slot[t] = NULL
@@ -247,27 +197,28 @@ cdef inline const lane_t* memo_lane(Memo* memo, int t, mask_t A, mask_t c) noexc
     cdef lane_t* lanes = <lane_t*>slot[t]
     cdef uint8_t* state
     if lanes == NULL:
-        lanes = <lane_t*>arena_take(memo, &memo.levels[bits_top(A)].arena, n * (sizeof(lane_t) + 1))
+        lanes = <lane_t*>arena_take(&memo.levels[bits_top(A)].arena, n * (sizeof(lane_t) + 1))
         if lanes == NULL:
+            memo.failed = True
             return &memo.zeros
         slot[t] = lanes
         memset(lanes + n, 0, n)
     state = <uint8_t*>(lanes + n) + index
-    if state[0] == UNKNOWN:
+    if state[0] == LANE_UNKNOWN:
         memo.n_sets += 1
         if t == 0:
             constant_lane(memo, A, c, lanes + index)
         else:
             node_lane(memo, t, A, c, lanes + index)
         if lane_is_ones(lanes + index):
-            state[0] = ONES
+            state[0] = LANE_ONES
         elif lane_is_zero(lanes + index):
-            state[0] = ZEROS
+            state[0] = LANE_ZEROS
         else:
-            state[0] = MIXED
-    if state[0] == ONES:
+            state[0] = LANE_MIXED
+    if state[0] == LANE_ONES:
         return &memo.ones
-    if state[0] == ZEROS:
+    if state[0] == LANE_ZEROS:
         return &memo.zeros
     return lanes + index
 
@@ -372,17 +323,20 @@ cdef inline int memo_init(Memo* memo, const int[:, ::1] table, int d, bint fixed
     return 0
 
 
+cdef inline size_t memo_bytes(Memo* memo) noexcept nogil:
+    """Memory held."""
+    cdef size_t total = 0
+    cdef int i
+    for i in range(MAX_POINTS):
+        total += memo.levels[i].arena.bytes + memo.levels[i].size * sizeof(Entry)
+    return total
+
+
 cdef inline void memo_free(Memo* memo) noexcept nogil:
     cdef int i
-    cdef Block* block
-    cdef Block* following
     free(memo.left)
     free(memo.right)
     free(memo.easy)
     for i in range(MAX_POINTS):
         free(memo.levels[i].entries)
-        block = memo.levels[i].arena.first
-        while block != NULL:
-            following = block.next
-            free(block)
-            block = following
+        arena_free(&memo.levels[i].arena)

@@ -50,16 +50,22 @@ static inline int bits_top(uint32_t x)
 { unsigned long i; _BitScanReverse(&i, x); return (int)i; }
 static inline int bits_low(uint32_t x)
 { unsigned long i; _BitScanForward(&i, x); return (int)i; }
+static inline int bits_low64(uint64_t x)
+{ unsigned long i; _BitScanForward64(&i, x); return (int)i; }
 #else
+static inline int bits_low64(uint64_t x) { return __builtin_ctzll(x); }
 static inline int bits_top(uint32_t x) { return 31 - __builtin_clz(x); }
 static inline int bits_low(uint32_t x) { return __builtin_ctz(x); }
 #endif
+
+static inline int bits_count64(uint64_t x)
+{ return bits_count((uint32_t)x) + bits_count((uint32_t)(x >> 32)); }
 
 static inline int lane_count(const lane_t *a)
 {
     int n = 0;
     for (int i = 0; i < LANE_WORDS; i++)
-        n += bits_count((uint32_t)a->w[i]) + bits_count((uint32_t)(a->w[i] >> 32));
+        n += bits_count64(a->w[i]);
     return n;
 }
 

@@ -18,3 +18,5 @@ cdef extern from "lanes.h" nogil:
     int bits_count(uint32_t x) noexcept
     int bits_top(uint32_t x) noexcept                                            # index of the highest set bit, x != 0
     int bits_low(uint32_t x) noexcept                                            # index of the lowest set bit, x != 0
+    int bits_count64(uint64_t x) noexcept
+    int bits_low64(uint64_t x) noexcept
