@@ -30,6 +30,7 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
 
 from arena cimport Arena, arena_clear, arena_free, arena_take
+from control cimport Watch, watch_step
 from lanes cimport (bits_count, bits_low, bits_top, lane_and, lane_andnot, lane_fill, lane_is_ones, lane_is_zero,
                     lane_or, lane_or_and, lane_t)
 from scalars cimport MAX_FEATURES, MAX_POINTS, mask_t
@@ -71,6 +72,7 @@ cdef struct Memo:
     lane_t ones
     lane_t zeros
     lane_t label[LOW_POINTS]        # labellings of a lane in which low point i is labelled 1
+    mask_t failing_chunk[MAX_POINTS + 1]
     uint64_t n_sets                 # lanes computed so far
     bint failed                     # out of memory: what was returned since is void
 
@@ -269,6 +271,30 @@ cdef inline void memo_set_point(Memo* memo, int i, uint32_t point) noexcept nogi
             memo.columns[f] |= bit
         else:
             memo.columns[f] &= ~bit
+
+
+cdef inline int memo_shatters(Memo* memo, int n, Watch* watch) except -1 nogil:
+    """1 if points 0 .. n-1 are shattered by the whole structure, 0 if not, 2 if told to stop.
+
+    The chunk that failed last at this size is tried first: siblings in a search fail alike.
+    """
+    cdef mask_t full = (<mask_t>1 << n) - 1
+    cdef mask_t n_chunks = <mask_t>1 << (n - LOW_POINTS if n > LOW_POINTS else 0)
+    cdef mask_t hint = memo.failing_chunk[n] & (n_chunks - 1), i
+    cdef uint64_t before = memo.n_sets
+    cdef lane_t lane
+    if memo.n_structures == 1:
+        return n <= 1
+    for i in range(n_chunks):
+        node_lane(memo, memo.n_structures - 1, full, i ^ hint, &lane)
+        memo.n_sets += 1
+        if not lane_is_ones(&lane):
+            memo.failing_chunk[n] = i ^ hint
+            return 0
+        if watch_step(watch, memo.n_sets - before):
+            return 2
+        before = memo.n_sets
+    return 1
 
 
 cdef inline uint64_t low_label(int i, int word) noexcept nogil:
