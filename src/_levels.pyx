@@ -33,7 +33,7 @@ from canon cimport (MAX_GENERATORS, Canon, CubeMap, canon_augments, canon_canoni
                     canon_sums, map_point, mix)
 from control cimport MEMORY, TESTS_LEFT, Watch, watch_init, watch_step
 from dichotomy cimport Memo, memo_bytes, memo_free, memo_init, memo_set_point, memo_shatters
-from lanes cimport bits_count64, bits_low64
+from bitlane cimport bits_count64, bits_low64
 from scalars cimport MAX_FEATURES, MAX_POINTS
 
 cdef enum:

@@ -23,7 +23,7 @@ repetitions among the children of one Q (which occur only if Q has automorphisms
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
-from lanes cimport bits_count, bits_low
+from bitlane cimport bits_count, bits_low
 from scalars cimport MAX_FEATURES, MAX_POINTS
 
 

@@ -31,7 +31,7 @@ from libc.string cimport memset
 
 from arena cimport Arena, arena_clear, arena_free, arena_take
 from control cimport Watch, watch_step
-from lanes cimport (bits_count, bits_low, bits_top, lane_and, lane_andnot, lane_fill, lane_is_ones, lane_is_zero,
+from bitlane cimport (bits_count, bits_low, bits_top, lane_and, lane_andnot, lane_fill, lane_is_ones, lane_is_zero,
                     lane_or, lane_or_and, lane_t)
 from scalars cimport MAX_FEATURES, MAX_POINTS, mask_t
 

@@ -1,9 +1,9 @@
-"""Bit operations: lanes of 256 labellings and 32-bit masks of points (see ``lanes.h``)."""
+"""Bit operations: lanes of 256 labellings and 32-bit masks of points (see ``bitlane.h``)."""
 
 from libc.stdint cimport uint32_t, uint64_t
 
 
-cdef extern from "lanes.h" nogil:
+cdef extern from "bitlane.h" nogil:
     ctypedef struct lane_t:
         uint64_t w[4]
     int LANE_WORDS

@@ -2,8 +2,8 @@
 
    The loops below have a constant trip count of four; compilers turn them into two (SSE2, NEON) or one
    (AVX2) vector instructions each. */
-#ifndef VCDIM_LANES_H
-#define VCDIM_LANES_H
+#ifndef VCDIM_BITLANE_H
+#define VCDIM_BITLANE_H
 
 #include <stdint.h>
 
