@@ -31,8 +31,8 @@ from libc.string cimport memcmp, memcpy, memset
 from buffer cimport Buffer, buffer_add, buffer_free, buffer_take
 from canon cimport (MAX_GENERATORS, Canon, CubeMap, canon_augments, canon_canonical, canon_generators, canon_init, canon_pair,
                     canon_sums, map_point, mix)
-from control cimport MEMORY, TESTS_LEFT, Watch, watch_init, watch_step
-from dichotomy cimport Memo, memo_bytes, memo_free, memo_init, memo_set_point, memo_shatters
+from control cimport STOP as STOP_LIMIT, TESTS_LEFT, Watch, watch_init, watch_step
+from dichotomy cimport (Memo, memo_bytes, memo_count, memo_free, memo_init, memo_set_point, memo_shatters)
 from bitlane cimport bits_count64, bits_low64
 from scalars cimport MAX_FEATURES, MAX_POINTS
 
@@ -40,6 +40,8 @@ cdef enum:
     DONE = 0
     STOPPED = 1
     NO_MEMORY = 2
+
+STOP = STOP_LIMIT            # place in `limits`: set it nonzero to make every worker stop
 
 cdef enum:
     STEPS_PER_FORM = 8       # a canonical form takes about as long as this many dichotomy sets
@@ -193,6 +195,23 @@ def first_level(int n_features, bint fixed):
     return level
 
 
+def open_candidates(Level level):
+    """Let every point that is not in the sample be a candidate, for a search over all samples."""
+    cdef int k = level.n_points, W = level.W, j, p
+    cdef int64_t i
+    cdef uint64_t* words
+    if level.n_orbits and buffer_take(&level.candidates, level.n_orbits * W * sizeof(uint64_t)) == NULL:
+        raise MemoryError
+    for i in range(level.n_orbits):
+        words = <uint64_t*>level.candidates.data + i * W
+        memset(words, 0, W * sizeof(uint64_t))
+        for p in range(1 << level.n_features):
+            add_point(words, p)
+        for j in range(k):
+            p = (<uint16_t*>level.points.data)[i * k + j]
+            words[p >> 6] &= ~(<uint64_t>1 << (p & 63))
+
+
 def join_levels(list parts):
     """The slices of one level, put together in order."""
     cdef Level whole = Level(parts[0].n_points, parts[0].n_features)
@@ -243,19 +262,35 @@ cdef class Worker:
         """Memory held."""
         return memo_bytes(&self.memo) + self.siblings.room
 
-    def generate(self, Level level, int64_t start, int64_t stop):
-        """The shattered children of orbits start .. stop-1 as a level without index; None when told to stop."""
+    def generate(self, Level level, int64_t start, int64_t stop, bint test=True):
+        """The shattered (or, without test, all) children of orbits start .. stop-1, as a level without index; None when told to stop."""
         cdef Level children = Level(level.n_points + 1, level.n_features)
         cdef int outcome = DONE
         cdef int64_t i
         with nogil:
             for i in range(start, stop):
-                outcome = generate_children(self, level, i, children)
+                outcome = generate_children(self, level, i, children, test)
                 if outcome != DONE:
                     break
         if outcome == NO_MEMORY or self.memo.failed:
             raise MemoryError
         return None if outcome == STOPPED else children
+
+    def most_dichotomies(self, Level level, int64_t start, int64_t stop):
+        """The largest number of labellings realised on any of the orbits start .. stop-1; -1 when told to stop."""
+        cdef int64_t i, n, most = 0
+        with nogil:
+            for i in range(start, stop):
+                set_sample(self, <uint16_t*>level.points.data + i * level.n_points, level.n_points)
+                n = memo_count(&self.memo, level.n_points, &self.watch)
+                if n < 0:
+                    most = -1
+                    break
+                if n > most:
+                    most = n
+        if self.memo.failed:
+            raise MemoryError
+        return most
 
     def link(self, Level parents, Level level, int64_t start, int64_t stop):
         """Find the subsets of orbits start .. stop-1 among their parents; False when told to stop. Call allocate_links first."""
@@ -318,8 +353,16 @@ cdef int add_child(Worker worker, Level children, const uint16_t* points, int64_
     return DONE
 
 
-cdef int generate_children(Worker worker, Level level, int64_t i, Level children) except -1 nogil:
-    """Append the shattered children of orbit i that canonical augmentation keeps."""
+cdef int test_sample(Worker worker, const uint16_t* points, int n) except -1 nogil:
+    """1 if the sample is shattered, 0 if not, 2 when told to stop."""
+    set_sample(worker, points, n)
+    worker.n_tested += 1
+    worker.watch.limits[TESTS_LEFT] -= 1
+    return memo_shatters(&worker.memo, n, &worker.watch)
+
+
+cdef int generate_children(Worker worker, Level level, int64_t i, Level children, bint test) except -1 nogil:
+    """Append the children of orbit i that canonical augmentation keeps, and that are shattered if that is tested."""
     cdef int k = level.n_points, W = level.W, w, answer
     cdef uint16_t points[MAX_POINTS]
     cdef uint64_t old[MAX_POINTS]
@@ -339,10 +382,7 @@ cdef int generate_children(Worker worker, Level level, int64_t i, Level children
                 continue
             if symmetric and not is_new_sibling(worker, k + 1):
                 continue
-            set_sample(worker, points, k + 1)
-            worker.n_tested += 1
-            worker.watch.limits[TESTS_LEFT] -= 1
-            answer = memo_shatters(&worker.memo, k + 1, &worker.watch)
+            answer = test_sample(worker, points, k + 1) if test else 1
             if answer == 2 or watch_step(&worker.watch, STEPS_PER_FORM):
                 return STOPPED
             if answer and add_child(worker, children, points, i) != DONE:

@@ -13,8 +13,7 @@ cdef enum:
     STOP = 0             # nonzero: give up
     DEADLINE = 1         # by the monotonic clock
     TESTS_LEFT = 2       # samples that may still be tested
-    MEMORY = 3           # bytes each thread may hold
-    N_LIMITS = 4
+    N_LIMITS = 3
 
 cdef enum:
     POLL_STEPS = 2048          # steps between two looks at the clock: a few tenths of a millisecond

@@ -25,14 +25,14 @@ that hold it.
 Cost of one lane of D(t, A): 2 d look-ups and as many operations on 4 words.
 """
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from arena cimport Arena, arena_clear, arena_free, arena_take
 from control cimport Watch, watch_step
-from bitlane cimport (bits_count, bits_low, bits_top, lane_and, lane_andnot, lane_fill, lane_is_ones, lane_is_zero,
-                    lane_or, lane_or_and, lane_t)
+from bitlane cimport (bits_count, bits_low, bits_low64, bits_top, lane_and, lane_andnot, lane_count, lane_fill,
+                      lane_is_ones, lane_is_zero, lane_or, lane_or_and, lane_t)
 from scalars cimport MAX_FEATURES, MAX_POINTS, mask_t
 
 cdef enum:
@@ -295,6 +295,52 @@ cdef inline int memo_shatters(Memo* memo, int n, Watch* watch) except -1 nogil:
             return 2
         before = memo.n_sets
     return 1
+
+
+cdef inline int64_t memo_count(Memo* memo, int n, Watch* watch) except -2 nogil:
+    """The number of labellings of points 0 .. n-1 that the whole structure realises; -1 if told to stop."""
+    cdef mask_t full = (<mask_t>1 << n) - 1
+    cdef mask_t n_chunks = <mask_t>1 << (n - LOW_POINTS if n > LOW_POINTS else 0), chunk
+    cdef uint64_t before = memo.n_sets
+    cdef int64_t total = 0
+    cdef lane_t lane
+    if n == 0:
+        return 1
+    if memo.n_structures == 1:
+        return 2
+    for chunk in range(n_chunks):
+        node_lane(memo, memo.n_structures - 1, full, chunk, &lane)
+        memo.n_sets += 1
+        total += lane_count(&lane)
+        if watch_step(watch, memo.n_sets - before):
+            return -1
+        before = memo.n_sets
+    if n < LOW_POINTS:                  # labels of points that are not there run along: each labelling is met 2^(9-n) times
+        total >>= LOW_POINTS - n
+    return 2 * total
+
+
+cdef inline int64_t memo_unrealised(Memo* memo, int n, Watch* watch) except -3 nogil:
+    """A labelling (bit i = label of point i) of points 0 .. n-1 that is not realised; -1 if all are, -2 if told to stop."""
+    cdef mask_t full = (<mask_t>1 << n) - 1
+    cdef mask_t n_chunks = <mask_t>1 << (n - LOW_POINTS if n > LOW_POINTS else 0), chunk
+    cdef uint64_t before = memo.n_sets
+    cdef lane_t lane
+    cdef int w
+    if memo.n_structures == 1:
+        return -1 if n < 2 else 2
+    for chunk in range(n_chunks):
+        node_lane(memo, memo.n_structures - 1, full, chunk, &lane)
+        memo.n_sets += 1
+        if not lane_is_ones(&lane):
+            w = 0
+            while lane.w[w] == ~<uint64_t>0:
+                w += 1
+            return ((64 * w + bits_low64(~lane.w[w])) << 1 | <int64_t>chunk << LOW_POINTS) & full
+        if watch_step(watch, memo.n_sets - before):
+            return -2
+        before = memo.n_sets
+    return -1
 
 
 cdef inline uint64_t low_label(int i, int word) noexcept nogil:
