@@ -136,7 +136,7 @@ def dive(const int[:, ::1] table, int n_features, bint fixed, int target, int ce
     canon_init(&dive.canon, n_features, fixed)
     watch_init(&dive.watch, &limits[0])
     try:
-        if memo_init(&dive.memo, table, n_features, fixed, True, ceiling) < 0:
+        if memo_init(&dive.memo, table, n_features, fixed, ceiling) < 0:
             raise MemoryError
         for i in range(ceiling + 1):
             dive.candidates[i] = <uint16_t*>malloc(sizeof(uint16_t) << n_features)

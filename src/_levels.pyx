@@ -245,7 +245,7 @@ cdef class Worker:
         self.limits = limits
         watch_init(&self.watch, &limits[0])
         canon_init(&self.canon, n_features, fixed)
-        if memo_init(&self.memo, table, n_features, fixed, True, MAX_POINTS) < 0:
+        if memo_init(&self.memo, table, n_features, fixed, MAX_POINTS) < 0:
             raise MemoryError
 
     def __dealloc__(self):
@@ -447,7 +447,7 @@ def mark(Level parents, Level level):
                 points = <uint16_t*>level.points.data + i * n
                 link = <Link*>level.links.data + i * n
                 for j in range(n):
-                    add_point(marks + link[j].orbit * <size_t>W, map_point(&link[j].map, points[j]))
+                    add_point(marks + link[j].orbit * <size_t>W, map_point(&link[j].map, points[j], level.n_features))
 
 
 cdef void close_marks(Worker worker, Level parents, int64_t i) noexcept nogil:
@@ -465,7 +465,8 @@ cdef void close_marks(Worker worker, Level parents, int64_t i) noexcept nogil:
             for w in range(W):
                 word = marks[w]
                 while word:
-                    add_point(marks, map_point(&worker.canon.generators[g], 64 * w + bits_low64(word)))
+                    add_point(marks, map_point(&worker.canon.generators[g], 64 * w + bits_low64(word),
+                                               parents.n_features))
                     word &= word - 1
         if count_words(marks, W) == before:
             return
