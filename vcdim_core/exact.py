@@ -155,7 +155,7 @@ class _Search:
         self.memory_limit: int | None = None
         self.report: Callable[[Progress], object] | None = None
         self.last_report = 0.0
-        self.witness = lower_sample(self.structure, self.d)
+        self.witness: Sequence[int] = lower_sample(self.structure, self.d)
         self.lower = len(self.witness)
         self.upper = counting_bound(self.structure, self.d, self.fixed)
         self.samples = self.tested = self.sets = 0
