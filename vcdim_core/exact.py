@@ -10,10 +10,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from . import _dive, _levels, _shatter
-from ._levels_search import Limits, Stopped, Table, next_level, prune_level, team
+from ._levels_search import Stopped, next_level, prune_level, team
 from ._quick_bounds import counting_bound, lower_sample
 from ._validation import check_choice, check_int, check_limit
 from .features import Features, as_features
@@ -21,6 +20,9 @@ from .results import Point, Progress, SearchLimit, SearchStats, VCResult
 from .structures import Structure, as_structure
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from ._levels_search import Limits, Table
     from .trees import Tree
 
 MAX_POINTS = 24
