@@ -82,7 +82,7 @@ def test_help_has_examples_exit_codes_and_json(command: str, capsys: pytest.Capt
     assert "--json" in out and f"  vcdim {command} " in out and "a limit was reached" in out
 
 
-@pytest.mark.parametrize("words", [[], ["nothing"], ["exact", "(..)"], ["structures"], ["structures", "3", "--height=2"]])
+@pytest.mark.parametrize("words", [[], ["guess"], ["exact", "(..)"], ["structures"], ["structures", "3", "--height=1"]])
 def test_usage_errors_exit_with_2(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         cli.main(words)
@@ -115,13 +115,14 @@ def test_interrupt_exits_with_130(monkeypatch: pytest.MonkeyPatch, capsys: pytes
 
 def test_a_reader_that_stops_early_is_no_error() -> None:
     code = "import sys; from vcdim_core.cli import main; sys.exit(main(['structures', '14']))"
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    # -P: the installed package, whatever the current directory holds
+    process = subprocess.Popen([sys.executable, "-P", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None and process.stderr is not None
     process.stdout.readline()
     process.stdout.close()
     with process.stderr:
-        assert process.stderr.read() == b""
-    assert process.wait() == 0
+        error = process.stderr.read()
+    assert (process.wait(), error) == (0, b"")
 
 
 # vcdim exact

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import doctest
+import importlib
 import io
 import json
 from pathlib import Path
 
 import pytest
 
-import vcdim_core.reproduce.figure6 as module
 from vcdim_core import Structure, structures_of_height
 from vcdim_core.reproduce import Claims, Figure6, Row, figure6
 
@@ -22,6 +22,8 @@ GOLDEN = {
     },
     4: {"(..)": 3, "((..).)": 5, "((..)(..))": 6},
 }  # fmt: skip
+
+module = importlib.import_module("vcdim_core.reproduce.figure6")  # the package has a function of that name
 
 PNG, SVG = b"\x89PNG", b"<?xml"
 
@@ -124,6 +126,13 @@ def test_about_70_percent(n_equal: int, holds: bool) -> None:
 def test_claims_without_rows_say_so() -> None:
     assert Claims(()).largest_difference is None
     assert Claims((row(3, 3, 9),)).largest_difference is None
+
+
+def test_the_first_claim_fails_at_4_features() -> None:
+    """Two combs of two nodes: the bound gives 3 + 3, and 8 points are shattered."""
+    claims = figure6([4], height=3).claims()
+    assert claims.difference_holds is False
+    assert [(str(r.structure), r.bound, r.exact) for r in claims.exceptions] == [("(((..).)((..).))", 6, 8)]
 
 
 def test_the_papers_features_are_also_taken_together() -> None:

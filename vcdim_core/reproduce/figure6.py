@@ -86,6 +86,10 @@ class Row:
         """The exact value minus the bound, or None if open."""
         return None if self.is_open else self.lower - self.bound
 
+    def __str__(self) -> str:
+        exact = f"exact between {self.lower} and {self.upper}" if self.is_open else f"exact {self.lower}"
+        return f"{self.structure} at d = {self.d}: bound {self.bound}, {exact}"
+
     def as_dict(self) -> dict[str, Any]:
         """Return the row as a dict that JSON can hold, with the columns of the CSV file."""
         own = {name: getattr(self, name) for name in ("d", "bound", "exact", "lower", "upper", "difference", "seconds")}
@@ -177,16 +181,18 @@ class Claims:
             "unequal": [{"structure": str(row.structure), "d": row.d} for row in self.unequal],
         }
 
-    def __str__(self) -> str:
+    def summary(self) -> str:
+        """Say in three lines how many cases are equal, and whether each conclusion holds."""
         name = " and ".join(f"d = {d}" for d in sorted({row.d for row in self.rows}))
         share = " to ".join(f"{100 * part:.0f} %" for part in dict.fromkeys(self.equal_share))
-        lines = [
+        return "\n".join([
             f"{name}: {len(self.rows)} cases, {self.n_equal} equal ({share}), {self.n_open} open",
             f"  no difference above 1: {_verdict(self.difference_holds)}; {self._largest()}",
             f"  about 70 % equal: {_verdict(self.share_holds)}",
-        ]
-        lines += [f"  above 1: {row.structure} at d = {row.d}: {_cell(row).strip()}" for row in self.exceptions]
-        return "\n".join(lines)
+        ])  # fmt: skip
+
+    def __str__(self) -> str:
+        return "\n".join([self.summary(), *(f"  above 1: {row}" for row in self.exceptions)])
 
     def _largest(self) -> str:
         """Say what the largest difference is."""
@@ -231,7 +237,7 @@ class Figure6:
         return Claims(tuple(row for row in self.rows if not ds or row.d in ds))
 
     def all_claims(self) -> tuple[Claims, ...]:
-        """Test the conclusions for each d, and for the paper's d = 3 and 4 together if both are there."""
+        """Test the conclusions for each d, and then for the paper's d = 3 and 4 together if both are there."""
         together = [self.claims(*PAPER_D)] if set(PAPER_D) <= set(self.ds) else []
         return (*(self.claims(d) for d in self.ds), *together)
 
@@ -299,7 +305,9 @@ class Figure6:
             self.plot().savefig(path, dpi=150)
 
     def __str__(self) -> str:
-        return "\n".join([self.table(), "", *(str(claims) for claims in self.all_claims())])
+        each, together = self.all_claims()[: len(self.ds)], self.all_claims()[len(self.ds) :]
+        texts = [*(str(claims) for claims in each), *(claims.summary() for claims in together)]
+        return "\n".join([self.table(), "", *texts])
 
 
 def figure6(
