@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import doctest
 import importlib
 import io
 import itertools
@@ -18,7 +19,7 @@ import pytest
 from vcdim_core import __version__, cli
 from vcdim_core.results import Progress
 
-# Words, exit code, what stderr says.
+# Words, what stderr says.
 BAD_INPUT = [
     (["exact", "((..)x)", "-d", "4"], "expected '.', '(' or ')', got 'x' at position 5"),
     (["exact", "", "-d", "4"], "expected"),
@@ -27,6 +28,7 @@ BAD_INPUT = [
     (["structures", "--height", "7"], "expected height <= 6, got 7"),
     (["shatters", "(..)", "no/such/file.csv"], "No such file"),
     (["reproduce", "figure6", "-o", "figure.gif"], "got '.gif'"),
+    (["reproduce", "figure6", "-o", "no/such/folder/figure.csv"], "expected a file in a folder that exists"),
     (["reproduce", "figure6", "--d", "0"], "expected d[0] >= 1, got 0"),
     (["reproduce", "figure6", "--height", "0"], "expected height >= 1, got 0"),
 ]
@@ -66,6 +68,10 @@ def realised(labels: list[int]) -> bool:
 
 
 # The frame
+
+
+def test_examples_run() -> None:
+    assert doctest.testmod(cli).failed == 0
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

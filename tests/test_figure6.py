@@ -10,8 +10,9 @@ import json
 from pathlib import Path
 
 import pytest
+from oracles import oracle_is_shattered
 
-from vcdim_core import Structure, structures_of_height
+from vcdim_core import Structure, search_vc, structures_of_height
 from vcdim_core.reproduce import Claims, Figure6, Row, figure6
 
 # Exact values on 3 and 4 binary features, orientation free, found by an independent program.
@@ -22,6 +23,13 @@ GOLDEN = {
     },
     4: {"(..)": 3, "((..).)": 5, "((..)(..))": 6},
 }  # fmt: skip
+
+# Structure, d, lower bound, exact value: the bound is 2 below, where the paper has a largest difference of 1.
+EXCEPTIONS = [
+    ("((((..)(..)).)(((..)(..)).))", 3, 6, 8),
+    ("(((..).)((..).))", 4, 6, 8),
+    ("((((..).).)((..).))", 4, 7, 9),
+]
 
 module = importlib.import_module("vcdim_core.reproduce.figure6")  # the package has a function of that name
 
@@ -128,11 +136,14 @@ def test_claims_without_rows_say_so() -> None:
     assert Claims((row(3, 3, 9),)).largest_difference is None
 
 
-def test_the_first_claim_fails_at_4_features() -> None:
-    """Two combs of two nodes: the bound gives 3 + 3, and 8 points are shattered."""
-    claims = figure6([4], height=3).claims()
-    assert claims.difference_holds is False
-    assert [(str(r.structure), r.bound, r.exact) for r in claims.exceptions] == [("(((..).)((..).))", 6, 8)]
+@pytest.mark.parametrize(("spelling", "d", "bound", "exact"), EXCEPTIONS)
+def test_the_first_claim_fails_on_samples_that_plain_python_shatters(
+    spelling: str, d: int, bound: int, exact: int
+) -> None:
+    result = search_vc(spelling, d)
+    assert result.value == len(set(result.witness)) == exact
+    assert plain_bound(result.structure, d) == bound < exact - 1
+    assert oracle_is_shattered(spelling, result.witness)
 
 
 def test_the_papers_features_are_also_taken_together() -> None:
@@ -170,9 +181,9 @@ def test_plot_files(suffix: str, start: bytes, tmp_path: Path) -> None:
 
 
 def test_plot_has_a_panel_for_each_d() -> None:
-    panels = Figure6((row(3, 3), row(3, 5, d=4)), 1, "free").plot().axes
-    assert [panel.get_title(loc="left") for panel in panels] == ["d = 3", "d = 4"]
-    labels = [text.get_text() for text in panels[0].get_legend().get_texts()]
+    plot = Figure6((row(3, 3), row(3, 5, d=4)), 1, "free").plot()
+    assert [panel.get_title(loc="left") for panel in plot.axes] == ["d = 3", "d = 4"]
+    labels = [text.get_text() for text in plot.legends[0].get_texts()]
     assert labels == ["lower bound", "exact", "above the bound by 2 or more"]
 
 

@@ -374,11 +374,10 @@ def _drawn(structure: Structure) -> str:
 
 
 def _run_reproduce(args: argparse.Namespace) -> int:
-    from .reproduce.figure6 import PLOT_SUFFIXES, check_suffix, figure6, plotting
+    from .reproduce.figure6 import check_output, figure6
 
-    # What could go wrong with the files is found out before a long search, not after it.
-    if any(check_suffix(path) in PLOT_SUFFIXES for path in args.output):
-        plotting()
+    for path in args.output:  # what is wrong with a file is to be found out before a long search
+        check_output(path)
     with ProgressLine() as line:
         figure = figure6(
             args.d,

@@ -282,7 +282,7 @@ class Figure6:
         for d, panel in zip(self.ds, panels, strict=True):
             _draw_panel(panel, self.of(d), d)
         keys = {name: key for panel in panels for key, name in zip(*panel.get_legend_handles_labels(), strict=True)}
-        panels[0].legend(keys.values(), keys.keys(), loc="upper left", frameon=False)
+        figure.legend(keys.values(), keys.keys(), loc="outside upper center", ncols=len(keys), frameon=False)
         panels[-1].set_xlabel("structures by number of nodes")
         return figure
 
@@ -299,7 +299,7 @@ class Figure6:
             If the file cannot be written.
         """
         path = Path(path)
-        if check_suffix(path) == ".csv":
+        if check_output(path) == ".csv":
             path.write_text(self.csv(), encoding="utf-8", newline="")
         else:
             self.plot().savefig(path, dpi=150)
@@ -374,9 +374,14 @@ def figure6(
     return Figure6(tuple(rows), height, orientation)
 
 
-def check_suffix(path: Path) -> str:
-    """Return the suffix of a file that :meth:`Figure6.save` can write, or raise."""
-    return check_choice("the end of the file name", path.suffix.lower(), (*PLOT_SUFFIXES, ".csv"))
+def check_output(path: Path) -> str:
+    """Return the suffix of a file that :meth:`Figure6.save` can write, or raise; for use before a long search."""
+    suffix = check_choice("the end of the file name", path.suffix.lower(), (*PLOT_SUFFIXES, ".csv"))
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"expected a file in a folder that exists, got {str(path)!r}")
+    if suffix in PLOT_SUFFIXES:
+        plotting()
+    return suffix
 
 
 def plotting() -> Any:
@@ -458,7 +463,7 @@ def _mark_nodes(axes: Any, rows: Sequence[Row]) -> None:
     ends = [*starts[1:], len(counts)]
     axes.set_xticks([(start + end - 1) / 2 for start, end in zip(starts, ends, strict=True)])
     axes.set_xticklabels([str(counts[start]) for start in starts])
-    axes.tick_params(axis="x", length=0)
+    axes.tick_params(axis="x", length=0, labelsize=8)
     for start in starts[1:]:
         axes.axvline(start - 0.5, color="0.9", lw=0.8, zorder=0)
     axes.set_xlim(-0.5, len(rows) - 0.5)
