@@ -166,7 +166,7 @@ def test_exact_stopped_by_a_limit_is_a_bracket(capsys: pytest.CaptureFixture[str
     words = ["exact", "((((..).)((..).))((..)(..)))", "-d", "6", "--node-limit", "1"]
     code, out, err = run(capsys, *words)
     assert (code, err) == (3, "")
-    assert "(nodes limit reached)" in out.splitlines()[0]
+    assert "(limit reached: nodes)" in out.splitlines()[0]
     code, out, _ = run(capsys, *words, "--json")
     answer = json.loads(out)
     assert code == 3 and answer["vc"] is None and answer["lower"] < answer["upper"]

@@ -264,7 +264,7 @@ def _result_text(result: VCResult, d: int) -> str:
     if result.exact:
         answer = f"VC dimension {result.value}: {on}"
     else:
-        answer = f"VC dimension {result.lower} to {result.upper} ({result.stats.limit} limit reached): {on}"
+        answer = f"VC dimension {result.lower} to {result.upper} (limit reached: {result.stats.limit}): {on}"
     drawing = result.structure.draw(ascii=_is_ascii(sys.stdout))
     return "\n\n".join([answer, drawing, *_witness_parts(result), _stats_line(result)])
 
