@@ -1,0 +1,561 @@
+"""How many partitions and labellings can a structure realise on m points, at most?
+
+Letters, as in Leboeuf, LeBlanc and Marchand (2020): m points, l features, c parts, a structure T with children x and y
+that have L_x and L_y leaves; pi_T^c(m) bounds the number of c-partitions that T realises on m points.
+
+Theorem 9 (tight form), for m > L_T = L_x + L_y; for m <= L_T the value is the Stirling number S(m, c):
+
+    pi_T^c(m) = min(S(m, c), 1/2^[x = y] * sum over k = L_x .. m - L_y of w(m, k) *
+                    sum over 1 <= a, b <= c <= a + b of q(a, b, c) pi_x^a(k) pi_y^b(m - k)),
+    w(m, k)    = min(2 l, C(m, k)),      q(a, b, c) = C(a, c - b) C(b, c - a) (a + b - c)!
+
+The sum over k is a convolution but for the few k near both ends where C(m, k) < 2 l. As pi^1 = 1, a pair with a = 1 or
+b = 1 needs prefix sums only: O(m) for all m together, so a structure with a leaf at every node (a comb) costs O(m) for
+each node, and with two classes a general node needs a single convolution (a = b = 2), O(m^2 / 2) products, half of
+that when x = y.
+
+Numbers. A value is a double times 2**e, with e of its own, so nothing overflows. *Invariant:* every value is at least
+the exact integer it stands for, and a value below 2**53 is an integer. Proof: a sum of n products of such values in
+doubles is at least (1 - 2**-53)**n times the exact sum, and is multiplied by 1 + n * 2**-52 (_raise_up); powers of two
+are exact; a value too small to be scaled is replaced by a larger one (_shift). If the rounded sum is below 2**53 then
+all its terms and partial sums are integers below 2**53, hence exact, and nothing is added. So small values are the
+exact integers of the recursion, floors included, and large ones exceed them by a factor below 1 + n * 2**-51.
+
+Cost: for each node O(c^2 m^2) products and O(c^2 m) memory reads of two rows; rows are extended, never recomputed.
+Signals are looked for every few hundred thousand products.
+
+References: J.-S. Leboeuf, F. LeBlanc and M. Marchand, Decision trees as partitioning machines to characterize their
+generalization properties, NeurIPS 2020 (Theorem 9, appendix D).
+"""
+
+from libc.math cimport ceil, floor, frexp, ldexp
+from libc.stdlib cimport free, malloc
+from libc.stdint cimport int32_t, uint64_t
+
+cimport cython
+from cpython.exc cimport PyErr_CheckSignals
+
+# Ends of a row of binomials that are looked at one by one: from row m on, where C(m, ENDS) >= 2 l, every other k has
+# the weight 2 l. Eight makes that true from m = 16 on for 2 l <= 12870 features.
+cdef enum:
+    ENDS = 8
+    BLOCK = 32  # entries that share an exponent: S(m + 32, c) / S(m, c) stays below 2**500 for every c <= 1000
+    SIGNAL_EVERY = 200_000  # products between two looks at the signals, about 0.2 ms
+
+cdef double EXACT = 9007199254740992.0  # 2**53: integers below are exact
+cdef double ULP = 2.220446049250313e-16  # 2**-52
+
+
+# A number: value * 2**e; zero has value 0.
+cdef struct Scaled:
+    double value
+    long e
+
+
+# One part of a row, scaled by blocks: entry k is s[k] * 2**e[k >> shift], and r[k] = s[size - 1 - k].
+cdef struct Blocks:
+    double* s
+    double* r
+    long* e
+    int shift
+    long size
+
+
+cdef inline double _shift(double value, long d) noexcept nogil:
+    """value * 2**d for d <= 0, never below it: what is too small for a double becomes 2**-500 (value > 0)."""
+    if value == 0.0 or d == 0:
+        return value
+    if d < -500:
+        return 3.054936363499605e-151
+    return ldexp(value, <int>d)
+
+
+cdef inline void scaled_add(Scaled* total, double value, long e) noexcept nogil:
+    """Add value * 2**e to the total; one rounding, upward where a scale is out of range."""
+    if value == 0.0:
+        return
+    if total.value == 0.0:
+        total.value, total.e = value, e
+    elif e <= total.e:
+        total.value += _shift(value, e - total.e)
+    else:
+        total.value = value + _shift(total.value, total.e - e)
+        total.e = e
+    if total.value > 1e100:
+        total.value *= 3.054936363499605e-151  # 2**-500, exact
+        total.e += 500
+
+
+cdef inline bint scaled_less(Scaled a, Scaled b) noexcept nogil:
+    """Whether a < b."""
+    cdef int ea, eb
+    cdef double fa = frexp(a.value, &ea), fb = frexp(b.value, &eb)
+    if fa == 0.0 or fb == 0.0:
+        return fa < fb
+    if a.e + ea != b.e + eb:
+        return a.e + ea < b.e + eb
+    return fa < fb
+
+
+cdef inline bint scaled_is_exact(Scaled a) noexcept nogil:
+    """Whether the number is below 2**53."""
+    cdef int e
+    frexp(a.value, &e)
+    return a.value == 0.0 or a.e + e <= 53
+
+
+cdef inline Scaled _raise_up(Scaled a, double n_roundings) noexcept nogil:
+    """The invariant restored after n roundings: nothing to do below 2**53."""
+    if not scaled_is_exact(a):
+        a.value *= 1.0 + n_roundings * ULP
+    return a
+
+
+cdef inline Scaled _halve(Scaled a, double n_roundings) noexcept nogil:
+    """Half of it rounded down where it is exact, otherwise rounded up to keep the invariant."""
+    cdef double whole
+    if scaled_is_exact(a):
+        a.value, a.e = floor(ldexp(a.value, <int>a.e) * 0.5), 0
+        return a
+    a = _raise_up(a, n_roundings)
+    a.value *= 0.5
+    if scaled_is_exact(a):
+        a.value, a.e = ceil(ldexp(a.value, <int>a.e)), 0
+    return a
+
+
+cdef inline void scaled_store(Scaled a, double* mantissa, int32_t* exponent) noexcept nogil:
+    """Write the number with a mantissa in [1/2, 1)."""
+    cdef int e
+    mantissa[0] = frexp(a.value, &e)
+    exponent[0] = <int32_t>(a.e + e) if mantissa[0] != 0.0 else 0
+
+
+cdef int blocks_fill(Blocks* row, const double* mantissa, const int32_t* exponent, long size) except -1 nogil:
+    """Scale a row by blocks, by one block if its largest entry is below 2**500; blocks_free releases it."""
+    cdef long k, b, first, last, top = 0, n_blocks
+    for k in range(size):
+        top = max(top, exponent[k])
+    row.shift = 40 if top <= 500 else 5
+    row.size = size
+    n_blocks = (size >> row.shift) + 1
+    row.s = <double*>malloc((2 * size + 1) * sizeof(double))
+    row.e = <long*>malloc(n_blocks * sizeof(long))
+    if row.s == NULL or row.e == NULL:
+        blocks_free(row)
+        with gil:
+            raise MemoryError(f"expected room for {3 * size} numbers, got none")
+    row.r = row.s + size
+    for b in range(n_blocks):
+        first, last = b << row.shift, min(size, (b + 1) << row.shift) if row.shift == 5 else size
+        top = -(<long>1 << 60)
+        for k in range(first, last):
+            if mantissa[k] != 0.0:
+                top = max(top, exponent[k])
+        row.e[b] = 0 if top == -(<long>1 << 60) or row.shift != 5 else top
+        for k in range(first, last):
+            if row.shift == 5:
+                row.s[k] = _shift(mantissa[k], exponent[k] - row.e[b])
+            else:
+                row.s[k] = ldexp(mantissa[k], exponent[k])
+    for k in range(size):
+        row.r[size - 1 - k] = row.s[k]
+    return 0
+
+
+cdef void blocks_free(Blocks* row) noexcept nogil:
+    free(row.s)
+    free(row.e)
+    row.s, row.e = NULL, NULL
+
+
+cdef inline double _dot(const double* x, const double* y, long n) noexcept nogil:
+    """Sum of n products, in four interleaved sums."""
+    cdef double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0
+    cdef long i = 0
+    while i + 4 <= n:
+        s0 += x[i] * y[i]
+        s1 += x[i + 1] * y[i + 1]
+        s2 += x[i + 2] * y[i + 2]
+        s3 += x[i + 3] * y[i + 3]
+        i += 4
+    while i < n:
+        s0 += x[i] * y[i]
+        i += 1
+    return (s0 + s1) + (s2 + s3)
+
+
+cdef Scaled blocks_dot(const Blocks* x, const Blocks* y, long m, long first, long last) noexcept nogil:
+    """Sum of x(k) y(m - k) over first <= k <= last; at most last - first + 8 roundings."""
+    cdef Scaled total
+    cdef long k = first, end, j
+    total.value, total.e = 0.0, 0
+    while k <= last:
+        # Longest run in which neither k nor j = m - k leaves its block.
+        end, j = last, m - k
+        if x.shift == 5:
+            end = min(end, k | (BLOCK - 1))
+        if y.shift == 5:
+            end = min(end, m - (j & ~<long>(BLOCK - 1)))
+        scaled_add(&total, _dot(x.s + k, y.r + (y.size - 1 - j), end - k + 1), x.e[k >> x.shift] + y.e[j >> y.shift])
+        k = end + 1
+    return total
+
+
+cdef inline Scaled blocks_at(const Blocks* x, long k) noexcept nogil:
+    cdef Scaled a
+    a.value, a.e = x.s[k], x.e[k >> x.shift]
+    return a
+
+
+# Weights: how many splits (A, B) of m points with |A| = k a node can make.
+
+
+cdef inline double binomial_capped(long m, long k, uint64_t cap) noexcept nogil:
+    """min(C(m, k), cap) for cap < 2**40 and m < 2**24: products stay below 2**64."""
+    cdef uint64_t value = 1
+    cdef long i
+    for i in range(1, min(k, m - k) + 1):
+        value = value * <uint64_t>(m - i + 1) // <uint64_t>i
+        if value >= cap:
+            return <double>cap
+    return <double>value
+
+
+cdef inline long row_direct(uint64_t cap) noexcept nogil:
+    """The first m >= 2 ENDS from which on only the outer ENDS entries on each side can be below the cap."""
+    cdef long m = 2 * ENDS
+    while binomial_capped(m, ENDS, cap) < <double>cap:
+        m += 1
+    return m
+
+
+cdef inline void _add_terms(
+    Scaled* total, const Blocks* x, const Blocks* y, long m, long first, long last, uint64_t cap,
+) noexcept nogil:
+    """Add min(cap, C(m, k)) x(k) y(m - k) for first <= k <= last, one by one."""
+    cdef long k
+    cdef Scaled a, b
+    for k in range(first, last + 1):
+        a, b = blocks_at(x, k), blocks_at(y, m - k)
+        scaled_add(total, binomial_capped(m, k, cap) * (a.value * b.value), a.e + b.e)
+
+
+cdef Scaled pair_sum(
+    const Blocks* x, const Blocks* y, long m, long lx, long ly, uint64_t cap, long direct, bint same,
+) noexcept nogil:
+    """Sum of min(cap, C(m, k)) x(k) y(m - k) over lx <= k <= m - ly. At most m + 40 roundings.
+
+    With ``same`` (x and y are one row) the sum is taken over k < m/2 twice.
+    """
+    cdef Scaled total, middle
+    cdef long first = lx, last = m - ly, half
+    total.value, total.e = 0.0, 0
+    if same:
+        last = (m - 1) // 2
+    if m < direct:
+        _add_terms(&total, x, y, m, first, last, cap)
+    else:
+        _add_terms(&total, x, y, m, first, min(last, ENDS - 1), cap)
+        half = min(last, m - ENDS)
+        if max(first, ENDS) <= half:
+            middle = blocks_dot(x, y, m, max(first, ENDS), half)
+            scaled_add(&total, <double>cap * middle.value, middle.e)
+        _add_terms(&total, x, y, m, max(first, m - ENDS + 1), last, cap)
+    if same:
+        total.value *= 2.0
+        if m % 2 == 0 and m // 2 >= lx:
+            _add_terms(&total, x, y, m, m // 2, m // 2, cap)
+    return total
+
+
+cdef Scaled prefix_sum(
+    const Blocks* x, Scaled* prefix, long* done, long m, long lx, long ly, uint64_t cap, long direct,
+) noexcept nogil:
+    """The same sum for y = 1 at every size: the middle part is a running sum over k = max(lx, ENDS) .. done - 1.
+
+    m must not fall from call to call. At most m + 40 roundings.
+    """
+    cdef Scaled total, a
+    cdef long k, first = max(lx, ENDS), last = m - ly
+    total.value, total.e = 0.0, 0
+    if m < direct:
+        for k in range(lx, last + 1):
+            a = blocks_at(x, k)
+            scaled_add(&total, binomial_capped(m, k, cap) * a.value, a.e)
+        return total
+    while done[0] <= min(last, m - ENDS):
+        if done[0] >= first:
+            a = blocks_at(x, done[0])
+            scaled_add(prefix, a.value, a.e)
+        done[0] += 1
+    scaled_add(&total, <double>cap * prefix.value, prefix.e)
+    for k in range(lx, min(last, ENDS - 1) + 1):
+        a = blocks_at(x, k)
+        scaled_add(&total, binomial_capped(m, k, cap) * a.value, a.e)
+    for k in range(max(lx, m - ENDS + 1, ENDS), last + 1):
+        a = blocks_at(x, k)
+        scaled_add(&total, binomial_capped(m, k, cap) * a.value, a.e)
+    return total
+
+
+# Stirling numbers, the cap of every count.
+
+
+def fill_stirling(double[:, ::1] sm, int32_t[:, ::1] se):
+    """Fill S(m, c) at [c-1, m], rounded up, by S(m, c) = c S(m-1, c) + S(m-1, c-1); exact powers of two for c = 2.
+
+    For c = 2 and m > 53 the value is 2**(m-1), one more than the number, which is not a double.
+    """
+    cdef long c, m, n_parts = sm.shape[0], size = sm.shape[1]
+    cdef Scaled value
+    for m in range(size):
+        for c in range(1, n_parts + 1):
+            value.value, value.e = 0.0, 0
+            if c == 1 and m >= 1:
+                value.value = 1.0
+            elif c == 2 and m > 53:
+                value.value, value.e = 1.0, m - 1
+            elif c > 1 and m >= c:
+                scaled_add(&value, <double>c * sm[c - 1, m - 1], se[c - 1, m - 1])
+                scaled_add(&value, sm[c - 2, m - 1], se[c - 2, m - 1])
+                value = _raise_up(value, 8.0)
+            scaled_store(value, &sm[c - 1, m], &se[c - 1, m])
+
+
+# Theorem 9 for one node.
+
+
+# What one node needs; everything is borrowed but the blocks.
+cdef struct Node:
+    Blocks* x  # parts 1 .. nx of the child x
+    Blocks* y  # parts 1 .. ny of the child y, the same pointer if x = y
+    Scaled* prefix  # running sums: first of x^a for b = 1, then of y^b for a = 1
+    long* done  # where each running sum stands
+    Scaled* pairs  # the sum over k of each pair (a, b), for the m at hand
+    long nx, ny  # min(c, L_x), min(c, L_y): further parts are zero
+    long lx, ly
+    long c
+    uint64_t cap  # 2 l
+    long direct
+    bint same
+
+
+cdef void node_sum_pairs(Node* node, long m) noexcept nogil:
+    """Fill node.pairs[(a-1) * ny + b-1] for this m; pairs above the diagonal only, if x = y."""
+    cdef long a, b
+    cdef Scaled total
+    for a in range(1, node.nx + 1):
+        for b in range(1, node.ny + 1):
+            if node.same and b > a:
+                continue
+            if b == 1:
+                total = prefix_sum(
+                    &node.x[a - 1], &node.prefix[a - 1], &node.done[a - 1],
+                    m, node.lx, node.ly, node.cap, node.direct,
+                )
+            elif a == 1:
+                total = prefix_sum(
+                    &node.y[b - 1], &node.prefix[node.nx + b - 1], &node.done[node.nx + b - 1],
+                    m, node.ly, node.lx, node.cap, node.direct,
+                )
+            else:
+                total = pair_sum(
+                    &node.x[a - 1], &node.y[b - 1], m, node.lx, node.ly, node.cap, node.direct, node.same and a == b,
+                )
+            node.pairs[(a - 1) * node.ny + b - 1] = total
+
+
+cdef Scaled node_value(const Node* node, long c, const double[:, :, ::1] qm, const int32_t[:, :, ::1] qe) noexcept nogil:
+    """The sum over a and b for c parts, before the factor 1/2 and the cap."""
+    cdef Scaled total, pair
+    cdef long a, b
+    total.value, total.e = 0.0, 0
+    for a in range(1, min(c, node.nx) + 1):
+        for b in range(max(1, c - a), min(c, node.ny) + 1):
+            pair = node.pairs[(max(a, b) - 1) * node.ny + min(a, b) - 1 if node.same else (a - 1) * node.ny + b - 1]
+            scaled_add(&total, qm[c - 1, a - 1, b - 1] * pair.value, qe[c - 1, a - 1, b - 1] + pair.e)
+    return total
+
+
+cdef inline double _ratio(Scaled a, long m) noexcept nogil:
+    """a / (2**(m-1) - 1), rounded so that it is below 1 if and only if a is below; at most 2**1000."""
+    cdef int e
+    cdef double f = frexp(a.value, &e)
+    if f == 0.0:
+        return 0.0 if m > 1 else 1.0
+    if m <= 53:
+        if a.e + e > 900:
+            return ldexp(1.0, 900)
+        return ldexp(f, <int>(a.e + e)) / (ldexp(1.0, <int>(m - 1)) - 1.0) if m > 1 else 1.0
+    return ldexp(f, <int>max(-1000, min(1000, a.e + e - (m - 1))))
+
+
+def extend_partitions(
+    const double[:, ::1] xm, const int32_t[:, ::1] xe, const double[:, ::1] ym, const int32_t[:, ::1] ye,
+    double[:, ::1] zm, int32_t[:, ::1] ze, double[::1] ratio,
+    const double[:, ::1] sm, const int32_t[:, ::1] se, const double[:, :, ::1] qm, const int32_t[:, :, ::1] qe,
+    long lx, long ly, bint same, uint64_t cap, long m0,
+):
+    """Fill columns m0 .. end of the rows z of a node with children x and y, by Theorem 9.
+
+    Parameters
+    ----------
+    xm, xe, ym, ye : arrays of shape (parts, points + 1)
+        Mantissas and exponents of both children, at least as many columns as z has.
+    zm, ze : arrays of shape (c, points + 1)
+        Rows of the node; columns before m0 are left alone.
+    ratio : array of points + 1
+        The uncapped value for 2 parts over 2**(m-1) - 1: below 1 only if m points are not shattered.
+    sm, se : arrays of shape (c, points + 1)
+        Stirling numbers, rounded up.
+    qm, qe : arrays of shape (c, c, c)
+        The coefficients q(a, b, c) at [c-1, a-1, b-1], rounded up.
+    lx, ly : int
+        Leaves of the children.
+    same : bool
+        Whether the children are the same structure; then the x arrays are used for both.
+    cap : int
+        Twice the number of features, at least 1, below 2**40.
+    m0 : int
+        First column to fill, at least 1.
+    """
+    cdef long c = zm.shape[0], size = zm.shape[1], i, n_blocks
+    cdef Node node
+    node.c, node.lx, node.ly, node.same, node.cap = c, lx, ly, same, cap
+    node.nx, node.ny = min(c, lx), min(c, ly)
+    n_blocks = node.nx if same else node.nx + node.ny
+    cdef Blocks* blocks = <Blocks*>malloc(n_blocks * sizeof(Blocks))
+    node.prefix = <Scaled*>malloc((node.nx + node.ny) * sizeof(Scaled))
+    node.done = <long*>malloc((node.nx + node.ny) * sizeof(long))
+    node.pairs = <Scaled*>malloc(node.nx * node.ny * sizeof(Scaled))
+    try:
+        if blocks == NULL or node.prefix == NULL or node.done == NULL or node.pairs == NULL:
+            raise MemoryError(f"expected room for {c * c} pairs of parts, got none")
+        for i in range(n_blocks):
+            blocks[i].s, blocks[i].e = NULL, NULL
+        for i in range(node.nx + node.ny):
+            node.prefix[i].value, node.prefix[i].e, node.done[i] = 0.0, 0, 0
+        with nogil:
+            for i in range(n_blocks):
+                if i < node.nx:
+                    blocks_fill(&blocks[i], &xm[i, 0], &xe[i, 0], size)
+                else:
+                    blocks_fill(&blocks[i], &ym[i - node.nx, 0], &ye[i - node.nx, 0], size)
+            node.x = blocks
+            node.y = blocks if same else blocks + node.nx
+            node.direct = row_direct(cap)
+            _fill_columns(&node, zm, ze, ratio, sm, se, qm, qe, m0, size)
+    finally:
+        if blocks != NULL:
+            for i in range(n_blocks):
+                blocks_free(&blocks[i])
+        free(blocks)
+        free(node.prefix)
+        free(node.done)
+        free(node.pairs)
+
+
+cdef int _fill_columns(
+    Node* node, double[:, ::1] zm, int32_t[:, ::1] ze, double[::1] ratio,
+    const double[:, ::1] sm, const int32_t[:, ::1] se, const double[:, :, ::1] qm, const int32_t[:, :, ::1] qe,
+    long m0, long size,
+) except -1 nogil:
+    """The loop over m of extend_partitions; looks for signals."""
+    cdef long m, c, work = 0
+    cdef double n_roundings
+    cdef Scaled value, stirling
+    for m in range(m0, size):
+        if m > node.lx + node.ly:
+            node_sum_pairs(node, m)
+            work += node.nx * node.ny * (m + 16)
+        n_roundings = 2.0 * m + 4.0 * node.nx * node.ny + 100.0
+        for c in range(1, node.c + 1):
+            stirling.value, stirling.e = sm[c - 1, m], se[c - 1, m]
+            if m <= node.lx + node.ly or c == 1:
+                value = stirling
+            else:
+                value = node_value(node, c, qm, qe)
+                value = _halve(value, n_roundings) if node.same else _raise_up(value, n_roundings)
+            if c == 2:
+                ratio[m] = _ratio(value, m) if m > node.lx + node.ly else 1.0
+            if scaled_less(stirling, value):
+                value = stirling
+            scaled_store(value, &zm[c - 1, m], &ze[c - 1, m])
+        if work > SIGNAL_EVERY:
+            work = 0
+            with gil:
+                PyErr_CheckSignals()
+    return 0
+
+
+# Convolutions for the chain bound.
+
+
+def convolve(
+    const double[::1] xm, const int32_t[::1] xe, const double[::1] ym, const int32_t[::1] ye,
+    double[::1] zm, int32_t[::1] ze, uint64_t cap, bint halved, long m0,
+):
+    """Fill z(m) = sum over 1 <= k < m of w(m, k) x(k) y(m - k) for m0 <= m < len(z), rounded up.
+
+    w(m, k) = min(cap, C(m, k)). With ``halved`` every unordered split is charged once: w(m, k) = C(m, k) for the k
+    from the left where that is below the cap, 0 on the right, cap / 2 in between; if all are below the cap, C(m, k) for
+    k < m / 2 and half of it at m / 2.
+    """
+    cdef Blocks x, y
+    cdef long m, size = zm.shape[0], direct, work = 0
+    cdef Scaled total
+    x.s, x.e, y.s, y.e = NULL, NULL, NULL, NULL
+    try:
+        with nogil:
+            blocks_fill(&x, &xm[0], &xe[0], size)
+            blocks_fill(&y, &ym[0], &ye[0], size)
+            direct = row_direct(cap)
+            for m in range(max(m0, 1), size):
+                total = _halved_sum(&x, &y, m, cap) if halved else pair_sum(&x, &y, m, 1, 1, cap, direct, False)
+                scaled_store(_raise_up(total, 2.0 * m + 100.0), &zm[m], &ze[m])
+                work += m
+                if work > SIGNAL_EVERY:
+                    work = 0
+                    with gil:
+                        PyErr_CheckSignals()
+    finally:
+        blocks_free(&x)
+        blocks_free(&y)
+
+
+cdef Scaled _halved_sum(const Blocks* x, const Blocks* y, long m, uint64_t cap) noexcept nogil:
+    """The halved sum of convolve for one m."""
+    cdef Scaled total, middle
+    cdef long first = 1
+    total.value, total.e = 0.0, 0
+    while first <= m // 2 and binomial_capped(m, first, cap) < <double>cap:
+        first += 1
+    _add_terms(&total, x, y, m, 1, min(first - 1, (m - 1) // 2), cap)
+    if first <= m // 2:
+        middle = blocks_dot(x, y, m, first, m - first)
+        scaled_add(&total, <double>(cap // 2) * middle.value, middle.e)
+    elif m % 2 == 0:
+        middle = blocks_at(x, m // 2)
+        scaled_add(
+            &total, binomial_capped(m, m // 2, cap) * 0.5 * (middle.value * blocks_at(y, m // 2).value),
+            middle.e + blocks_at(y, m // 2).e,
+        )
+    return total
+
+
+def _py_dot(x, y, m, first, last):
+    """Door for tests: the scaled sum of x(k) y(m - k) as a pair (value, exponent); x and y are pairs of arrays."""
+    cdef const double[::1] xm = x[0], ym = y[0]
+    cdef const int32_t[::1] xe = x[1], ye = y[1]
+    cdef Blocks bx, by
+    cdef Scaled total
+    bx.s, bx.e, by.s, by.e = NULL, NULL, NULL, NULL
+    try:
+        blocks_fill(&bx, &xm[0], &xe[0], xm.shape[0])
+        blocks_fill(&by, &ym[0], &ye[0], ym.shape[0])
+        total = blocks_dot(&bx, &by, m, first, last)
+    finally:
+        blocks_free(&bx)
+        blocks_free(&by)
+    return total.value, total.e
