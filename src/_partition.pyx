@@ -14,6 +14,12 @@ b = 1 needs prefix sums only: O(m) for all m together, so a structure with a lea
 each node, and with two classes a general node needs a single convolution (a = b = 2), O(m^2 / 2) products, half of
 that when x = y.
 
+The chain bound (statement and proof in vcdim_core/_chain.py) bounds the number n sigma_T(m) of labellings with n classes by
+
+    sigma_T(m) = sigma_y(m) + (n - 1) sum over 1 <= k < m of w(m, k) sigma_x(k) v_y(m - k),
+
+and the same with x and y exchanged; the smaller of both, of Theorem 9 and of n^(m-1).
+
 Numbers. A value is a double times 2**e, with e of its own, so nothing overflows. *Invariant:* every value is at least
 the exact integer it stands for, and a value below 2**53 is an integer. Proof: a sum of n products of such values in
 doubles is at least (1 - 2**-53)**n times the exact sum, and is multiplied by 1 + n * 2**-52 (_raise_up); powers of two
@@ -489,43 +495,15 @@ cdef int _fill_columns(
     return 0
 
 
-# Convolutions for the chain bound.
-
-
-def convolve(
-    const double[::1] xm, const int32_t[::1] xe, const double[::1] ym, const int32_t[::1] ye,
-    double[::1] zm, int32_t[::1] ze, uint64_t cap, bint halved, long m0,
-):
-    """Fill z(m) = sum over 1 <= k < m of w(m, k) x(k) y(m - k) for m0 <= m < len(z), rounded up.
-
-    w(m, k) = min(cap, C(m, k)). With ``halved`` every unordered split is charged once: w(m, k) = C(m, k) for the k
-    from the left where that is below the cap, 0 on the right, cap / 2 in between; if all are below the cap, C(m, k) for
-    k < m / 2 and half of it at m / 2.
-    """
-    cdef Blocks x, y
-    cdef long m, size = zm.shape[0], direct, work = 0
-    cdef Scaled total
-    x.s, x.e, y.s, y.e = NULL, NULL, NULL, NULL
-    try:
-        with nogil:
-            blocks_fill(&x, &xm[0], &xe[0], size)
-            blocks_fill(&y, &ym[0], &ye[0], size)
-            direct = row_direct(cap)
-            for m in range(max(m0, 1), size):
-                total = _halved_sum(&x, &y, m, cap) if halved else pair_sum(&x, &y, m, 1, 1, cap, direct, False)
-                scaled_store(_raise_up(total, 2.0 * m + 100.0), &zm[m], &ze[m])
-                work += m
-                if work > SIGNAL_EVERY:
-                    work = 0
-                    with gil:
-                        PyErr_CheckSignals()
-    finally:
-        blocks_free(&x)
-        blocks_free(&y)
+# Every unordered split charged once.
 
 
 cdef Scaled _halved_sum(const Blocks* x, const Blocks* y, long m, uint64_t cap) noexcept nogil:
-    """The halved sum of convolve for one m."""
+    """Sum over 1 <= k < m of w(m, k) x(k) y(m - k) where w charges every unordered split once.
+
+    w(m, k) = C(m, k) for the k from the left where that is below the cap, 0 for those on the right, and cap / 2 in
+    between; if all are below the cap, C(m, k) for k < m / 2 and half of it for k = m / 2.
+    """
     cdef Scaled total, middle
     cdef long first = 1
     total.value, total.e = 0.0, 0
@@ -542,6 +520,179 @@ cdef Scaled _halved_sum(const Blocks* x, const Blocks* y, long m, uint64_t cap) 
             middle.e + blocks_at(y, m // 2).e,
         )
     return total
+
+
+# The chain bound, for one node.
+
+
+cdef inline Scaled _lower_down(Scaled a) noexcept nogil:
+    """A lower bound after two roundings: nothing to do below 2**53."""
+    if not scaled_is_exact(a):
+        a.value *= 1.0 - 4.0 * ULP
+    return a
+
+
+def fill_changes(double[::1] gm, int32_t[::1] ge, long n_nodes, double n_classes):
+    """Fill g(b) = sum over i < n_nodes of C(b-1, i) (n-1)**i for b >= 1, rounded down; g(0) = 0.
+
+    So many labellings of b points in a row have fewer than n_nodes changes of label, the first label being given. By
+    Pascal's rule g_N(b) = g_N(b-1) + (n-1) g_{N-1}(b-1), g_N(1) = 1, one pass over the row for each N.
+    """
+    cdef long size = gm.shape[0], b, i
+    cdef Scaled now, before
+    cdef double value
+    cdef long e
+    with nogil:
+        for b in range(size):
+            gm[b], ge[b] = 0.0, 0
+        for i in range(n_nodes):
+            before.value, before.e = gm[0], ge[0]
+            for b in range(1, size):
+                # before: the value for one node less at b - 1; the row to the left of b is already the new one.
+                value, e = gm[b], ge[b]
+                if b == 1:
+                    now.value, now.e = 1.0, 0
+                else:
+                    now.value, now.e = gm[b - 1], ge[b - 1]
+                    if before.value != 0.0 and before.e - now.e > -500:
+                        scaled_add(&now, (n_classes - 1.0) * before.value, before.e)
+                    now = _lower_down(now)
+                scaled_store(now, &gm[b], &ge[b])
+                before.value, before.e = value, e
+            if i % 16 == 0:
+                with gil:
+                    PyErr_CheckSignals()
+
+
+def subtract_up(
+    const double[::1] xm, const int32_t[::1] xe, const double[::1] ym, const int32_t[::1] ye,
+    double[::1] zm, int32_t[::1] ze,
+):
+    """Fill z = max(0, x - y), rounded up: x rounded up and y rounded down before, both integers below 2**53."""
+    cdef long i
+    cdef double value
+    cdef Scaled a
+    for i in range(zm.shape[0]):
+        value = xm[i]
+        if ye[i] - xe[i] > -500:
+            value -= ldexp(ym[i], min(ye[i] - xe[i], 900))
+        a.value, a.e = max(0.0, value), xe[i]
+        if xe[i] > 53:
+            a.value += ULP  # one rounding of a number below 1
+            if scaled_is_exact(a):
+                a.value, a.e = ceil(ldexp(a.value, <int>a.e)), 0
+        scaled_store(a, &zm[i], &ze[i])
+
+
+# One node of the chain bound; everything but the blocks is borrowed.
+cdef struct Link:
+    Blocks* sigma  # sigma of x, then of y
+    Blocks* single  # v of x, then of y
+    bint* is_leaf
+    Scaled* prefix
+    long* done
+    uint64_t cap
+    long direct
+    double n_classes
+
+
+cdef Scaled link_value(Link* link, int x, int y, long m) noexcept nogil:
+    """sigma_y(m) + (n - 1) sum over k of min(2 l, C(m, k)) sigma_x(k) v_y(m - k)."""
+    cdef Scaled total, base = blocks_at(&link.sigma[y], m)
+    if link.is_leaf[y]:
+        total = prefix_sum(&link.sigma[x], &link.prefix[x], &link.done[x], m, 1, 1, link.cap, link.direct)
+    elif link.is_leaf[x]:
+        total = prefix_sum(&link.single[y], &link.prefix[2 + y], &link.done[2 + y], m, 1, 1, link.cap, link.direct)
+    else:
+        total = pair_sum(&link.sigma[x], &link.single[y], m, 1, 1, link.cap, link.direct, False)
+    total.value *= link.n_classes - 1.0
+    scaled_add(&total, base.value, base.e)
+    return _raise_up(total, 2.0 * m + 100.0)
+
+
+cdef Scaled link_value_same(Link* link, long m) noexcept nogil:
+    """The chain bound for two equal children, every unordered split charged once."""
+    cdef Scaled total = _halved_sum(&link.sigma[0], &link.single[0], m, link.cap), base = blocks_at(&link.sigma[0], m)
+    total.value *= link.n_classes - 1.0
+    scaled_add(&total, base.value, base.e)
+    return _raise_up(total, 2.0 * m + 100.0)
+
+
+cdef int _fill_chain(
+    Link* link, const double[:, ::1] tm, const int32_t[:, ::1] te, double[::1] zm, int32_t[::1] ze, double[::1] ratio,
+    bint same, long n_leaves, long m0,
+) except -1 nogil:
+    """The loop over m of extend_chain; looks for signals."""
+    cdef long m, i, work = 0
+    cdef int e
+    cdef double f
+    cdef Scaled best, other
+    for m in range(m0, zm.shape[0]):
+        best.value, best.e = tm[0, m], te[0, m]
+        if m > n_leaves:
+            for i in range(1, tm.shape[0]):
+                other.value, other.e = tm[i, m], te[i, m]
+                if scaled_less(other, best):
+                    best = other
+            other = link_value_same(link, m) if same else link_value(link, 0, 1, m)
+            if scaled_less(other, best):
+                best = other
+            if not same:
+                other = link_value(link, 1, 0, m)
+                if scaled_less(other, best):
+                    best = other
+        f = frexp(best.value, &e)
+        ratio[m] = ldexp(f, <int>max(-1000, min(1000, best.e + e - (m - 1))))
+        scaled_store(best, &zm[m], &ze[m])
+        work += 2 * m
+        if work > SIGNAL_EVERY:
+            work = 0
+            with gil:
+                PyErr_CheckSignals()
+    return 0
+
+
+def extend_chain(
+    const double[:, ::1] sm, const int32_t[:, ::1] se, const double[:, ::1] vm, const int32_t[:, ::1] ve,
+    const double[:, ::1] tm, const int32_t[:, ::1] te, double[::1] zm, int32_t[::1] ze, double[::1] ratio,
+    bint x_is_leaf, bint y_is_leaf, bint same, long n_leaves, uint64_t cap, double n_classes, long m0,
+):
+    """Fill columns m0 .. end of sigma of a node, by the chain bound in both orders.
+
+    Parameters
+    ----------
+    sm, se, vm, ve : arrays of shape (2, points + 1)
+        sigma and v = sigma - g of both children.
+    tm, te : arrays of shape (limits, points + 1)
+        Other bounds on sigma; the smallest value wins. The first is n**(m-1), the number of all labellings, and is
+        taken as it is for m <= n_leaves.
+    zm, ze, ratio : arrays of points + 1
+        sigma of the node, and sigma / 2**(m-1).
+    cap : int
+        Twice the number of real features.
+    """
+    cdef long size = zm.shape[0], i
+    cdef Link link
+    cdef Blocks[4] blocks
+    cdef bint[2] is_leaf
+    cdef Scaled[4] prefix
+    cdef long[4] done
+    for i in range(4):
+        blocks[i].s, blocks[i].e = NULL, NULL
+        prefix[i].value, prefix[i].e, done[i] = 0.0, 0, 0
+    is_leaf[0], is_leaf[1] = x_is_leaf, y_is_leaf
+    link.sigma, link.single, link.is_leaf, link.prefix, link.done = blocks, blocks + 2, is_leaf, prefix, done
+    link.cap, link.n_classes = cap, n_classes
+    try:
+        with nogil:
+            link.direct = row_direct(cap)
+            for i in range(2):
+                blocks_fill(&blocks[i], &sm[i, 0], &se[i, 0], size)
+                blocks_fill(&blocks[2 + i], &vm[i, 0], &ve[i, 0], size)
+            _fill_chain(&link, tm, te, zm, ze, ratio, same, n_leaves, m0)
+    finally:
+        for i in range(4):
+            blocks_free(&blocks[i])
 
 
 def _py_dot(x, y, m, first, last):

@@ -71,7 +71,7 @@ class RowCache:
         self._lock = threading.Lock()
         self._ids: dict[tuple[int, ...], int] = {(): 0}  # ids of the children -> id, the same in all structures
         self._fresh = itertools.count(1)  # never used twice, so rows of forgotten ids are never found again
-        self._rows: OrderedDict[tuple[int, int], Row] = OrderedDict()
+        self._rows: OrderedDict[tuple[int, ...], Row] = OrderedDict()
         self._nbytes = 0
         self._hits = self._misses = 0
         self.max_nbytes = max_nbytes
@@ -90,7 +90,7 @@ class RowCache:
                 ids.append(found)
         return ids
 
-    def get(self, key: tuple[int, int]) -> Row | None:
+    def get(self, key: tuple[int, ...]) -> Row | None:
         with self._lock:
             row = self._rows.get(key)
             if row is None:
@@ -100,7 +100,7 @@ class RowCache:
                 self._rows.move_to_end(key)
             return row
 
-    def put(self, key: tuple[int, int], row: Row) -> None:
+    def put(self, key: tuple[int, ...], row: Row) -> None:
         """Keep a row, unless a larger one is there already; forget the oldest ones beyond the limit."""
         with self._lock:
             old = self._rows.get(key)
