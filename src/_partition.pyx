@@ -228,6 +228,16 @@ cdef inline double binomial_capped(long m, long k, uint64_t cap) noexcept nogil:
     return <double>value
 
 
+cdef inline void fill_ends(double* ends, long m, uint64_t cap) noexcept nogil:
+    """ends[k] = min(C(m, k), cap) for k < ENDS, which by symmetry is that of m - k as well."""
+    cdef uint64_t value = 1
+    cdef long k
+    for k in range(ENDS):
+        ends[k] = <double>min(value, cap)
+        if value < cap:
+            value = value * <uint64_t>(m - k) // <uint64_t>(k + 1)
+
+
 cdef inline long row_direct(uint64_t cap) noexcept nogil:
     """The first m >= 2 ENDS from which on only the outer ENDS entries on each side can be below the cap."""
     cdef long m = 2 * ENDS
@@ -236,73 +246,99 @@ cdef inline long row_direct(uint64_t cap) noexcept nogil:
     return m
 
 
+# The weights of one m: those of the k that are looked at one by one, and that of all others.
+cdef struct Weights:
+    double[ENDS] ends
+    uint64_t cap  # the most splits of any size
+    long m
+    bint direct  # whether all k are looked at one by one
+
+
+cdef inline void weights_fill(Weights* w, long m, uint64_t cap, long direct) noexcept nogil:
+    w.m, w.cap, w.direct = m, cap, m < direct
+    if not w.direct:
+        fill_ends(w.ends, m, cap)
+
+
+cdef inline double weights_at(const Weights* w, long k) noexcept nogil:
+    """The weight of k; one of the outer ones unless w.direct."""
+    if w.direct:
+        return binomial_capped(w.m, k, w.cap)
+    return w.ends[min(k, w.m - k)]
+
+
 cdef inline void _add_terms(
-    Scaled* total, const Blocks* x, const Blocks* y, long m, long first, long last, uint64_t cap,
+    Scaled* total, const Blocks* x, const Blocks* y, const Weights* w, long first, long last,
 ) noexcept nogil:
-    """Add min(cap, C(m, k)) x(k) y(m - k) for first <= k <= last, one by one."""
+    """Add w(m, k) x(k) y(m - k) for first <= k <= last, one by one."""
     cdef long k
     cdef Scaled a, b
     for k in range(first, last + 1):
-        a, b = blocks_at(x, k), blocks_at(y, m - k)
-        scaled_add(total, binomial_capped(m, k, cap) * (a.value * b.value), a.e + b.e)
+        a, b = blocks_at(x, k), blocks_at(y, w.m - k)
+        scaled_add(total, weights_at(w, k) * (a.value * b.value), a.e + b.e)
 
 
-cdef Scaled pair_sum(
-    const Blocks* x, const Blocks* y, long m, long lx, long ly, uint64_t cap, long direct, bint same,
-) noexcept nogil:
-    """Sum of min(cap, C(m, k)) x(k) y(m - k) over lx <= k <= m - ly. At most m + 40 roundings.
+cdef Scaled pair_sum(const Blocks* x, const Blocks* y, const Weights* w, long lx, long ly, bint same) noexcept nogil:
+    """Sum of w(m, k) x(k) y(m - k) over lx <= k <= m - ly. At most m + 40 roundings.
 
     With ``same`` (x and y are one row) the sum is taken over k < m/2 twice.
     """
     cdef Scaled total, middle
-    cdef long first = lx, last = m - ly, half
+    cdef long m = w.m, first = lx, last = m - ly, half
     total.value, total.e = 0.0, 0
     if same:
         last = (m - 1) // 2
-    if m < direct:
-        _add_terms(&total, x, y, m, first, last, cap)
+    if w.direct:
+        _add_terms(&total, x, y, w, first, last)
     else:
-        _add_terms(&total, x, y, m, first, min(last, ENDS - 1), cap)
+        _add_terms(&total, x, y, w, first, min(last, ENDS - 1))
         half = min(last, m - ENDS)
         if max(first, ENDS) <= half:
             middle = blocks_dot(x, y, m, max(first, ENDS), half)
-            scaled_add(&total, <double>cap * middle.value, middle.e)
-        _add_terms(&total, x, y, m, max(first, m - ENDS + 1), last, cap)
+            scaled_add(&total, <double>w.cap * middle.value, middle.e)
+        _add_terms(&total, x, y, w, max(first, m - ENDS + 1), last)
     if same:
         total.value *= 2.0
         if m % 2 == 0 and m // 2 >= lx:
-            _add_terms(&total, x, y, m, m // 2, m // 2, cap)
+            middle = blocks_at(x, m // 2)
+            half = m // 2
+            scaled_add(
+                &total, (weights_at(w, half) if w.direct else <double>w.cap) * (middle.value * middle.value), 2 * middle.e,
+            )
     return total
 
 
 cdef Scaled prefix_sum(
-    const Blocks* x, Scaled* prefix, long* done, long m, long lx, long ly, uint64_t cap, long direct,
+    const Blocks* x, Scaled* prefix, long* done, const Weights* w, long lx, long ly,
 ) noexcept nogil:
     """The same sum for y = 1 at every size: the middle part is a running sum over k = max(lx, ENDS) .. done - 1.
 
     m must not fall from call to call. At most m + 40 roundings.
     """
     cdef Scaled total, a
-    cdef long k, first = max(lx, ENDS), last = m - ly
+    cdef long k, m = w.m, first = max(lx, ENDS), last = m - ly
     total.value, total.e = 0.0, 0
-    if m < direct:
-        for k in range(lx, last + 1):
-            a = blocks_at(x, k)
-            scaled_add(&total, binomial_capped(m, k, cap) * a.value, a.e)
+    if w.direct:
+        _add_alone(&total, x, w, lx, last)
         return total
     while done[0] <= min(last, m - ENDS):
         if done[0] >= first:
             a = blocks_at(x, done[0])
             scaled_add(prefix, a.value, a.e)
         done[0] += 1
-    scaled_add(&total, <double>cap * prefix.value, prefix.e)
-    for k in range(lx, min(last, ENDS - 1) + 1):
-        a = blocks_at(x, k)
-        scaled_add(&total, binomial_capped(m, k, cap) * a.value, a.e)
-    for k in range(max(lx, m - ENDS + 1, ENDS), last + 1):
-        a = blocks_at(x, k)
-        scaled_add(&total, binomial_capped(m, k, cap) * a.value, a.e)
+    scaled_add(&total, <double>w.cap * prefix.value, prefix.e)
+    _add_alone(&total, x, w, lx, min(last, ENDS - 1))
+    _add_alone(&total, x, w, max(first, m - ENDS + 1), last)
     return total
+
+
+cdef inline void _add_alone(Scaled* total, const Blocks* x, const Weights* w, long first, long last) noexcept nogil:
+    """Add w(m, k) x(k) for first <= k <= last, one by one."""
+    cdef long k
+    cdef Scaled a
+    for k in range(first, last + 1):
+        a = blocks_at(x, k)
+        scaled_add(total, weights_at(w, k) * a.value, a.e)
 
 
 # Stirling numbers, the cap of every count.
@@ -349,26 +385,21 @@ cdef struct Node:
 
 cdef void node_sum_pairs(Node* node, long m) noexcept nogil:
     """Fill node.pairs[(a-1) * ny + b-1] for this m; pairs above the diagonal only, if x = y."""
-    cdef long a, b
+    cdef long a, b, i
     cdef Scaled total
+    cdef Weights w
+    weights_fill(&w, m, node.cap, node.direct)
     for a in range(1, node.nx + 1):
         for b in range(1, node.ny + 1):
             if node.same and b > a:
                 continue
             if b == 1:
-                total = prefix_sum(
-                    &node.x[a - 1], &node.prefix[a - 1], &node.done[a - 1],
-                    m, node.lx, node.ly, node.cap, node.direct,
-                )
+                total = prefix_sum(&node.x[a - 1], &node.prefix[a - 1], &node.done[a - 1], &w, node.lx, node.ly)
             elif a == 1:
-                total = prefix_sum(
-                    &node.y[b - 1], &node.prefix[node.nx + b - 1], &node.done[node.nx + b - 1],
-                    m, node.ly, node.lx, node.cap, node.direct,
-                )
+                i = node.nx + b - 1
+                total = prefix_sum(&node.y[b - 1], &node.prefix[i], &node.done[i], &w, node.ly, node.lx)
             else:
-                total = pair_sum(
-                    &node.x[a - 1], &node.y[b - 1], m, node.lx, node.ly, node.cap, node.direct, node.same and a == b,
-                )
+                total = pair_sum(&node.x[a - 1], &node.y[b - 1], &w, node.lx, node.ly, node.same and a == b)
             node.pairs[(a - 1) * node.ny + b - 1] = total
 
 
@@ -498,18 +529,19 @@ cdef int _fill_columns(
 # Every unordered split charged once.
 
 
-cdef Scaled _halved_sum(const Blocks* x, const Blocks* y, long m, uint64_t cap) noexcept nogil:
+cdef Scaled _halved_sum(const Blocks* x, const Blocks* y, const Weights* w) noexcept nogil:
     """Sum over 1 <= k < m of w(m, k) x(k) y(m - k) where w charges every unordered split once.
 
     w(m, k) = C(m, k) for the k from the left where that is below the cap, 0 for those on the right, and cap / 2 in
     between; if all are below the cap, C(m, k) for k < m / 2 and half of it for k = m / 2.
     """
     cdef Scaled total, middle
-    cdef long first = 1
+    cdef long first = 1, m = w.m
+    cdef uint64_t cap = w.cap
     total.value, total.e = 0.0, 0
-    while first <= m // 2 and binomial_capped(m, first, cap) < <double>cap:
+    while first <= m // 2 and (w.direct or first < ENDS) and weights_at(w, first) < <double>cap:
         first += 1
-    _add_terms(&total, x, y, m, 1, min(first - 1, (m - 1) // 2), cap)
+    _add_terms(&total, x, y, w, 1, min(first - 1, (m - 1) // 2))
     if first <= m // 2:
         middle = blocks_dot(x, y, m, first, m - first)
         scaled_add(&total, <double>(cap // 2) * middle.value, middle.e)
@@ -532,10 +564,10 @@ cdef inline Scaled _lower_down(Scaled a) noexcept nogil:
     return a
 
 
-def fill_changes(double[::1] gm, int32_t[::1] ge, long n_nodes, double n_classes):
-    """Fill g(b) = sum over i < n_nodes of C(b-1, i) (n-1)**i for b >= 1, rounded down; g(0) = 0.
+def raise_changes(double[::1] gm, int32_t[::1] ge, long n_more, double n_classes):
+    """Turn the row g_N into g_{N + n_more}, where g_N(b) = sum over i < N of C(b-1, i) (n-1)**i, rounded down; g_0 = 0.
 
-    So many labellings of b points in a row have fewer than n_nodes changes of label, the first label being given. By
+    So many labellings of b points in a row have fewer than N changes of label, the first label being given. By
     Pascal's rule g_N(b) = g_N(b-1) + (n-1) g_{N-1}(b-1), g_N(1) = 1, one pass over the row for each N.
     """
     cdef long size = gm.shape[0], b, i
@@ -543,9 +575,7 @@ def fill_changes(double[::1] gm, int32_t[::1] ge, long n_nodes, double n_classes
     cdef double value
     cdef long e
     with nogil:
-        for b in range(size):
-            gm[b], ge[b] = 0.0, 0
-        for i in range(n_nodes):
+        for i in range(n_more):
             before.value, before.e = gm[0], ge[0]
             for b in range(1, size):
                 # before: the value for one node less at b - 1; the row to the left of b is already the new one.
@@ -596,26 +626,26 @@ cdef struct Link:
     double n_classes
 
 
-cdef Scaled link_value(Link* link, int x, int y, long m) noexcept nogil:
+cdef Scaled link_value(Link* link, int x, int y, const Weights* w) noexcept nogil:
     """sigma_y(m) + (n - 1) sum over k of min(2 l, C(m, k)) sigma_x(k) v_y(m - k)."""
-    cdef Scaled total, base = blocks_at(&link.sigma[y], m)
+    cdef Scaled total, base = blocks_at(&link.sigma[y], w.m)
     if link.is_leaf[y]:
-        total = prefix_sum(&link.sigma[x], &link.prefix[x], &link.done[x], m, 1, 1, link.cap, link.direct)
+        total = prefix_sum(&link.sigma[x], &link.prefix[x], &link.done[x], w, 1, 1)
     elif link.is_leaf[x]:
-        total = prefix_sum(&link.single[y], &link.prefix[2 + y], &link.done[2 + y], m, 1, 1, link.cap, link.direct)
+        total = prefix_sum(&link.single[y], &link.prefix[2 + y], &link.done[2 + y], w, 1, 1)
     else:
-        total = pair_sum(&link.sigma[x], &link.single[y], m, 1, 1, link.cap, link.direct, False)
+        total = pair_sum(&link.sigma[x], &link.single[y], w, 1, 1, False)
     total.value *= link.n_classes - 1.0
     scaled_add(&total, base.value, base.e)
-    return _raise_up(total, 2.0 * m + 100.0)
+    return _raise_up(total, 2.0 * w.m + 100.0)
 
 
-cdef Scaled link_value_same(Link* link, long m) noexcept nogil:
+cdef Scaled link_value_same(Link* link, const Weights* w) noexcept nogil:
     """The chain bound for two equal children, every unordered split charged once."""
-    cdef Scaled total = _halved_sum(&link.sigma[0], &link.single[0], m, link.cap), base = blocks_at(&link.sigma[0], m)
+    cdef Scaled total = _halved_sum(&link.sigma[0], &link.single[0], w), base = blocks_at(&link.sigma[0], w.m)
     total.value *= link.n_classes - 1.0
     scaled_add(&total, base.value, base.e)
-    return _raise_up(total, 2.0 * m + 100.0)
+    return _raise_up(total, 2.0 * w.m + 100.0)
 
 
 cdef int _fill_chain(
@@ -627,6 +657,7 @@ cdef int _fill_chain(
     cdef int e
     cdef double f
     cdef Scaled best, other
+    cdef Weights w
     for m in range(m0, zm.shape[0]):
         best.value, best.e = tm[0, m], te[0, m]
         if m > n_leaves:
@@ -634,11 +665,12 @@ cdef int _fill_chain(
                 other.value, other.e = tm[i, m], te[i, m]
                 if scaled_less(other, best):
                     best = other
-            other = link_value_same(link, m) if same else link_value(link, 0, 1, m)
+            weights_fill(&w, m, link.cap, link.direct)
+            other = link_value_same(link, &w) if same else link_value(link, 0, 1, &w)
             if scaled_less(other, best):
                 best = other
             if not same:
-                other = link_value(link, 1, 0, m)
+                other = link_value(link, 1, 0, &w)
                 if scaled_less(other, best):
                     best = other
         f = frexp(best.value, &e)

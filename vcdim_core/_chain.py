@@ -44,7 +44,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ._partition import extend_chain, fill_changes, subtract_up
+from ._partition import extend_chain, raise_changes, subtract_up
 from ._rows import CACHE, Doubles, Exponents, Row, Table, count_leaves, partition_rows, round_up
 
 Scaled = tuple[Doubles, Exponents]
@@ -60,12 +60,14 @@ class Seed:
     """Exact growth function with two classes, by number of points."""
 
 
-@lru_cache(maxsize=256)
-def _changes(n_nodes: int, n_classes: int, n_points: int) -> Scaled:
-    """Return g(b) for b = 0 .. n_points, rounded down."""
-    g = np.zeros(n_points + 1), np.zeros(n_points + 1, np.int32)
-    fill_changes(*g, n_nodes, float(n_classes))
-    return g
+def _changes(n_nodes: set[int], n_classes: int, n_points: int) -> dict[int, Scaled]:
+    """Return g_N(b) for b = 0 .. n_points and each of these N, rounded down."""
+    now, g = 0, (np.zeros(n_points + 1), np.zeros(n_points + 1, np.int32))
+    found = {}
+    for wanted in sorted(n_nodes):
+        raise_changes(*g, wanted - now, float(n_classes))
+        now, found[wanted] = wanted, (g[0].copy(), g[1].copy())
+    return found
 
 
 @lru_cache(maxsize=16)
@@ -82,19 +84,18 @@ def _all_labellings(n_classes: int, n_points: int) -> Scaled:
     return mantissa, exponent
 
 
-def _partitions_as_growth(row: Row, n_classes: int) -> Scaled:
+def _partitions_as_growth(row: Row, n_classes: int, n_points: int) -> Scaled:
     """Return sum over a of (n-1)(n-2) .. (n-a+1) pi^a(m), rounded up: Theorem 9 by Eq. (4), over n."""
-    n_parts, size = row.mantissa.shape
-    top = row.exponent.max(axis=0)
+    n_parts, size = min(row.n_parts, n_classes), n_points + 1
+    top = row.exponent[:n_parts, :size].max(axis=0)
     total = np.zeros(size)
-    factor, error = 1, 0
-    for a in range(min(n_parts, n_classes)):
+    factor = 1
+    for a in range(n_parts):
         f, e = round_up(factor)
-        total += np.ldexp(row.mantissa[a] * f, np.maximum(row.exponent[a] - top, -900) + e)
+        total += np.ldexp(row.mantissa[a, :size] * f, np.maximum(row.exponent[a, :size] - top, -900) + e)
         factor *= n_classes - 1 - a
-        error += 4
     exact = np.ldexp(total, np.minimum(top, 900)) < 2.0**53
-    total = np.where(exact, total, total * (1 + error * 2.0**-52))
+    total = np.where(exact, total, total * (1 + 4 * n_parts * 2.0**-52))
     mantissa, more = np.frexp(total)
     return mantissa, np.where(mantissa > 0, top + more, 0).astype(np.int32)
 
@@ -136,18 +137,20 @@ def chain_rows(
     all_labellings = _all_labellings(n_classes, n_points)
     nine = partition_rows(table, real, max(2, min(n_classes, leaves[-1])), n_points)
     rows = [_leaf(n_points)]
+    wanted = {n_leaves - 1 for n_leaves in leaves} | (set(leaves) if closed_forms and real == 1 else set())
+    changes = _changes(wanted, n_classes, n_points)
     for i in range(1, len(table)):
         key = (names[i], real, n_classes, closed_forms)
         row = None if seeds else CACHE.get(key)
         if row is None or row.n_points < n_points:
-            limits = [all_labellings, _partitions_as_growth(nine[i], n_classes)]
+            limits = [all_labellings, _partitions_as_growth(nine[i], n_classes, n_points)]
             if closed_forms and real == 1:
-                limits.append(_one_feature(leaves[i], n_classes, n_points))
+                limits.append(_one_feature(leaves[i], changes, n_points))
             if closed_forms and n_classes == 2 and leaves[i] == 3:
                 limits.append(_scaled([0, *(1 + two_nodes(m, real) for m in range(1, n_points + 1))]))
             if seeds and n_classes == 2 and i in seeds:
                 limits.extend(_seed_limits(seeds[i], n_points, all_labellings))
-            row = _chain_node(row, rows, table[i], leaves, limits, real, n_classes)
+            row = _chain_node(row, rows, table[i], leaves, limits, changes, real, n_classes)
             if not seeds:
                 CACHE.put(key, row)
         rows.append(row)
@@ -193,9 +196,9 @@ def _leaf(n_points: int) -> Row:
     return Row(mantissa, exponent, np.ldexp(1.0, np.maximum(1 - np.arange(n_points + 1), -1000)), 0.0)
 
 
-def _one_feature(n_leaves: int, n_classes: int, n_points: int) -> Scaled:
+def _one_feature(n_leaves: int, changes: dict[int, Scaled], n_points: int) -> Scaled:
     """Return g_{N+1}, rounded up: the lower values, raised by their largest relative error."""
-    mantissa, exponent = _changes(n_leaves, n_classes, n_points)
+    mantissa, exponent = changes[n_leaves]
     raised = np.where(exponent <= 53, mantissa, mantissa * (1 + (n_leaves + n_points + 8) * 2.0**-49))
     mantissa, more = np.frexp(raised)
     return mantissa, (exponent + more).astype(np.int32)
@@ -216,16 +219,15 @@ def _seed_limits(seed: Seed, n_points: int, all_labellings: Scaled) -> list[Scal
 
 
 def _chain_node(
-    old: Row | None, rows: list[Row], children: tuple[int, ...], leaves: list[int], limits: list[Scaled], real: int,
-    n_classes: int,
+    old: Row | None, rows: list[Row], children: tuple[int, ...], leaves: list[int], limits: list[Scaled],
+    changes: dict[int, Scaled], real: int, n_classes: int,
 ) -> Row:  # fmt: skip
     """One node: v of both children, then the kernel for the columns that an old row does not have."""
     size = limits[0][0].size
     sigma, single = ((np.zeros((2, size)), np.zeros((2, size), np.int32)) for _ in range(2))
     for side, child in enumerate(children):
         sigma[0][side], sigma[1][side] = rows[child].mantissa[0, :size], rows[child].exponent[0, :size]
-        changes = _changes(leaves[child] - 1, n_classes, size - 1)
-        subtract_up(sigma[0][side], sigma[1][side], *changes, single[0][side], single[1][side])
+        subtract_up(sigma[0][side], sigma[1][side], *changes[leaves[child] - 1], single[0][side], single[1][side])
     mantissa, exponent, ratio = np.zeros((1, size)), np.zeros((1, size), np.int32), np.zeros(size)
     first = 1
     if old is not None:

@@ -36,6 +36,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -260,14 +261,20 @@ class MixedRows:
         Multiway features with more than 2 values are of no use to a binary node and are left out.
     n_parts : int
         Largest number of parts.
+    vc_known : callable, optional
+        Called with an entry and the features left, where a constant test is allowed as well; returns an upper bound V on the
+        VC dimension there, or None. The 2-partitions are then at most half of sum_{i <= V} C(m, i), less 1 (Sauer, Shelah).
 
     Notes
     -----
     Cost: O(c^2 m^2) integer products for each pair of a substructure and a state of the features left below it.
     """
 
-    def __init__(self, table: Table, features: Features, n_parts: int) -> None:
+    def __init__(
+        self, table: Table, features: Features, n_parts: int, vc_known: Callable[[int, State], int | None] | None = None
+    ) -> None:
         self.table, self.real, self.n_parts = table, features.real, n_parts
+        self.vc_known = vc_known
         self.leaves = count_leaves(table)
         self.top = finite_state(features)
         sizes = math.prod(count * (categories - 1) + 1 for (_, categories), count in self.top)
@@ -329,6 +336,8 @@ class MixedRows:
             splits = everything = int(c == 1 and is_possible)
             if c > 1 and is_possible and self.table[i] and c <= self.leaves[i]:
                 cap = stirling2(m, c)
+                if c == 2 and self.vc_known is not None and (vc := self.vc_known(i, state)) is not None and vc < m:
+                    cap = sum(math.comb(m, j) for j in range(vc + 1)) // 2 - 1
                 if self.real and m <= self.leaves[i]:
                     splits = everything = cap
                 else:
