@@ -347,7 +347,7 @@ cdef inline void _add_alone(Scaled* total, const Blocks* x, const Weights* w, lo
 def fill_stirling(double[:, ::1] sm, int32_t[:, ::1] se):
     """Fill S(m, c) at [c-1, m], rounded up, by S(m, c) = c S(m-1, c) + S(m-1, c-1); exact powers of two for c = 2.
 
-    For c = 2 and m > 53 the value is 2**(m-1), one more than the number, which is not a double.
+    For c = 2 and m > 54 the value is 2**(m-1), one more than the number, which is not a double.
     """
     cdef long c, m, n_parts = sm.shape[0], size = sm.shape[1]
     cdef Scaled value
@@ -356,7 +356,7 @@ def fill_stirling(double[:, ::1] sm, int32_t[:, ::1] se):
             value.value, value.e = 0.0, 0
             if c == 1 and m >= 1:
                 value.value = 1.0
-            elif c == 2 and m > 53:
+            elif c == 2 and m > 54:
                 value.value, value.e = 1.0, m - 1
             elif c > 1 and m >= c:
                 scaled_add(&value, <double>c * sm[c - 1, m - 1], se[c - 1, m - 1])
@@ -421,7 +421,8 @@ cdef inline double _ratio(Scaled a, long m) noexcept nogil:
     cdef double f = frexp(a.value, &e)
     if f == 0.0:
         return 0.0 if m > 1 else 1.0
-    if m <= 53:
+    # 2**(m-1) - 1 is a double for m <= 54. For larger m a double below 2**(m-1) is below 2**(m-1) - 1 as well.
+    if m <= 54:
         if a.e + e > 900:
             return ldexp(1.0, 900)
         return ldexp(f, <int>(a.e + e)) / (ldexp(1.0, <int>(m - 1)) - 1.0) if m > 1 else 1.0

@@ -47,21 +47,20 @@ def real_feature(ranks):
     return {frozenset(p for p in order if ranks[p] <= ranks[q]) for q in order} | {frozenset()}
 
 
-def nominal_feature(values):
-    """One category against the rest, for a column of categories."""
-    return {frozenset(p for p, v in enumerate(values) if v == w) for w in set(values)} | {frozenset()}
+def ordinal_feature(values, categories):
+    """Return the splits of an ordinal feature, a threshold between any two neighbouring categories."""
+    return {frozenset(p for p, v in enumerate(values) if v < threshold) for threshold in range(1, categories)}
 
 
-def multiway_feature(values):
-    """Return the parts of a column."""
-    return [frozenset(p for p, v in enumerate(values) if v == w) for w in sorted(set(values))]
+def nominal_feature(values, categories):
+    """One category against the rest, for a column of categories, whether or not it occurs."""
+    return {frozenset(p for p, v in enumerate(values) if v == w) for w in range(categories)}
 
 
 def labellings(t, points, features, n_classes=2):
     """Return all labellings of the points (tuples of pairs) that trees of structure t realise, either side to either
     child. features: a list of sets of splits."""
     splits = {frozenset(side) & points for feature in features for side in feature}
-    constant_exists = any(frozenset() in {side & points, points - side} for feature in features for side in feature)
     memo = {}
 
     def realise(t, inside):
@@ -78,7 +77,7 @@ def labellings(t, points, features, n_classes=2):
                 memo[key] = found
         return memo[key]
 
-    assert features and (constant_exists or not constant_exists)
+    assert features
     return realise(t, frozenset(points))
 
 
@@ -102,9 +101,9 @@ def real_samples(m, real):
 def finite_samples(m, columns):
     """Yield every sample of m distinct points; columns: (kind, number of categories) of each feature."""
     domain = list(product(*(range(categories) for _, categories in columns)))
-    make = {"binary": nominal_feature, "nominal": nominal_feature, "ordinal": real_feature}
+    make = {"binary": nominal_feature, "nominal": nominal_feature, "ordinal": ordinal_feature}
     for points in combinations(domain, m):
-        yield [make[kind]([point[i] for point in points]) for i, (kind, _) in enumerate(columns)]
+        yield [make[kind]([point[i] for point in points], c) for i, (kind, c) in enumerate(columns)]
 
 
 def growth(t, m, samples, n_classes=2):
@@ -136,18 +135,18 @@ def theorem9(t, m, c, real, loose=False):
         return min(stirling(m, c), raw(t, c, m))
 
     def raw(t, c, m):
-        l, r = t
+        low, high = t
         total = 0
-        for k in range(leaves(l), m - leaves(r) + 1):
+        for k in range(leaves(low), m - leaves(high) + 1):
             weight = min(2 * real, comb(m, k))
             left, right = k, m - k
             if loose:
-                weight, left, right = 2 * real, m - leaves(r), m - leaves(l)
+                weight, left, right = 2 * real, m - leaves(high), m - leaves(low)
             for a in range(1, c + 1):
                 for b in range(max(1, c - a), c + 1):
                     ways = comb(a, c - b) * comb(b, c - a) * factorial(a + b - c)
-                    total += weight * ways * pi(l, a, left) * pi(r, b, right)
-        return total // 2 if same(l) == same(r) else total
+                    total += weight * ways * pi(low, a, left) * pi(high, b, right)
+        return total // 2 if same(low) == same(high) else total
 
     return pi(t, c, m)
 
@@ -226,9 +225,11 @@ def stump_sum(t, real):
 
 
 def covering_number(m, c):
-    """Fewest c-partitions of m points such that every 2-partition joins parts of one of them, by breadth first search."""
+    """Fewest c-partitions of m points such that every 2-partition joins parts of one of them, by trying all."""
     points = range(m)
-    twos = {frozenset((frozenset(s), frozenset(points) - frozenset(s))) for k in range(1, m) for s in combinations(points, k)}
+    everything = frozenset(points)
+    sides = [frozenset(side) for k in range(1, m) for side in combinations(points, k)]
+    twos = {frozenset((side, everything - side)) for side in sides}
     rows = set()
     for colours in product(range(c), repeat=m):
         parts = [frozenset(p for p in points if colours[p] == i) for i in range(c)]
@@ -239,9 +240,15 @@ def covering_number(m, c):
                 one = frozenset().union(*chosen)
                 joined.add(frozenset((one, frozenset(points) - one)))
         rows.add(frozenset(joined))
-    reached, n = {frozenset()}, 0
-    while frozenset(twos) not in reached:
-        reached = {done | row for done in reached for row in rows if not row <= done}
-        reached = {done for done in reached if not any(done < other for other in reached)} if len(reached) < 3000 else reached
+
+    def within(missing, n):
+        """Whether n rows cover what is missing; some row covers the first one."""
+        if not missing:
+            return True
+        first = min(missing, key=lambda two: sorted(map(sorted, two)))
+        return n > 0 and any(within(missing - row, n - 1) for row in rows if first in row)
+
+    n = 0
+    while not within(frozenset(twos), n):
         n += 1
     return n

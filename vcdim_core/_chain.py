@@ -9,28 +9,29 @@ Then sigma_T(m) <= sigma_y(m) + (n-1) sum_{k=1}^{m-1} min(2 l, C(m, k)) sigma_x(
 exchanged. For n = 2 this is the bound of DESIGN section 3, with tau = 2 sigma and u = 2 v.
 
 *Proof.* Fix a sample S. Let D(A) be the labellings realised when the set A goes to x and B = S - A to y; D(empty) =
-D_y(S). Grow A along the order of a feature, from either end, one point p at a time. Let a labelling be in D(A) but not in
-D(A - p). Its restriction mu to B is in D_y(B); that to A - p is in D_x(A - p); so the labels of B + p are not realised by
-y: p carries a label that does not extend mu. Let e(mu) >= 1 be the number of labels of p that do. D_x(A) is symmetric
-under exchanging labels, so |D_x(A)| (n - e(mu)) / n of its members give p one of the other labels. Hence at most
+D_y(S). Grow A along the order of a feature, from either end, one point p at a time. Let a labelling be in D(A) but not
+in D(A - p). Its restriction mu to B is in D_y(B); that to A - p is in D_x(A - p); so the labels of B + p are not
+realised by y: p carries a label that does not extend mu. Let e(mu) >= 1 be the number of labels of p that do. D_x(A) is
+symmetric under exchanging labels, so |D_x(A)| (n - e(mu)) / n of its members give p one of the other labels. Hence at
+most
 
     |D_x(A)| / n * sum over mu of (n - e(mu)) <= |D_x(A)| (n - 1) / n * #{mu in D_y(B): e(mu) < n}
 
 labellings are new. The mu with fewer than N_y changes of label along this feature have e(mu) = n: p comes right before
-B in this order, so any label of p adds at most one change, and N_y nodes realise all labellings with at most N_y changes on
-one feature alone. There are n g_{N_y}(b) of them. So at most n (n-1) sigma_x(k) v_y(m-k) labellings are new at A. Each
-distinct A of size k is charged once (give it one predecessor); there are at most min(2 l, C(m, k)). A = S is never new:
-every single point carries all labels. Divide by n. QED
+B in this order, so any label of p adds at most one change, and N_y nodes realise all labellings with at most N_y
+changes on one feature alone. There are n g_{N_y}(b) of them. So at most n (n-1) sigma_x(k) v_y(m-k) labellings are new
+at A. Each distinct A of size k is charged once (give it one predecessor); there are at most min(2 l, C(m, k)). A = S is
+never new: every single point carries all labels. Divide by n. QED
 
-**Equal children.** For x = y the splits (A, B) and (B, A) are one; P_k, the first k points in the order of a feature, k = 1 ..
-m-1, are all splits of that feature, and each may have P_{k-1} or P_{k+1} as predecessor as long as every chain ends at the
-empty set or at S. From the smallest k with C(m, k) >= 2 l on, up to m - k, take P_{k-1}: l sigma(k) v(m-k) at each k. Outside
-shrink the smaller side: at most C(m, k) distinct smaller sides, each with sigma(k) v(m-k). If no k has C(m, k) >= 2 l, shrink
-the smaller side everywhere; a split into halves is counted twice among the C(m, m/2) sides.
+**Equal children.** For x = y the splits (A, B) and (B, A) are one; P_k, the first k points in the order of a feature, k
+= 1 .. m-1, are all splits of that feature, and each may have P_{k-1} or P_{k+1} as predecessor as long as every chain
+ends at the empty set or at S. From the smallest k with C(m, k) >= 2 l on, up to m - k, take P_{k-1}: l sigma(k) v(m-k)
+at each k. Outside shrink the smaller side: at most C(m, k) distinct smaller sides, each with sigma(k) v(m-k). If no k
+has C(m, k) >= 2 l, shrink the smaller side everywhere; a split into halves is counted twice among the C(m, m/2) sides.
 
 **Seeds.** The recursion takes any valid value of sigma at a substructure: exact growth functions, and for n = 2 the sum
-2 sigma(m) <= sum_{i <= V} C(m, i) of Sauer and Shelah for an exact VC dimension V (:class:`Seed`). With one real feature
-sigma(m) = g_{N+1}(m) is exact: the labellings with at most N changes.
+2 sigma(m) <= sum_{i <= V} C(m, i) of Sauer and Shelah for an exact VC dimension V (:class:`Seed`). With one real
+feature sigma(m) = g_{N+1}(m) is exact: the labellings with at most N changes.
 
 Cost: for each node O(m^2) products, O(m) if a child is a leaf.
 """
@@ -164,15 +165,16 @@ def two_nodes(m: int, real: int) -> int:
     -----
     l (m-1) + l C(m-1, 2) + C(l, 2) (m-2)(m-3), from m = 3 on. Two nodes and two classes label a set W = H1 & H2 alike
     and the rest otherwise, H1 and H2 being one of the 2 l chains of half-spaces (the first points in the order of a
-    feature, from either end). If both are of one feature, {W, S - W} is one of the (m-1) + C(m-1, 2) partitions by at most 2
-    cuts of its order. Otherwise W is a *corner* of two chains i and j. Let p and q be the last points of W in the orders i
-    and j: W = {z: z <=_i p, z <=_j q}, and q <=_i p, p <=_j q. So the corners of i and j are m (p = q) plus the
-    number of pairs that i and j put in different orders, and those of all four chains of two features are 4 m + m (m-1)
-    together. Among them, m initial segments of i and m of j for each of the four, 8 m less those that are both: S itself
-    four times, and twice for each of the b cuts that both features share (a cut of j shared with i is not shared with the
-    reverse of i, since then all points would lie on both sides). And every two shared cuts enclose an interval of both
-    features, a corner of two of the four. None of these is new, so m (m-1) + 4 m - (8 m - 4 - 2 b) - b (b-1) = m^2 - 5 m +
-    4 + b (3 - b) <= (m-2)(m-3) corners remain. Theorem 9 gives about 2 l^2 m^2, the chain bound l^2 m^2, this l (l+1) m^2 / 2.
+    feature, from either end). If both are of one feature, {W, S - W} is one of the (m-1) + C(m-1, 2) partitions by at
+    most 2 cuts of its order. Otherwise W is a *corner* of two chains i and j. Let p and q be the last points of W in
+    the orders i and j: W = {z: z <=_i p, z <=_j q}, and q <=_i p, p <=_j q. So the corners of i and j are m (p = q)
+    plus the number of pairs that i and j put in different orders, and those of all four chains of two features are 4 m
+    + m (m-1) together. Among them, m initial segments of i and m of j for each of the four, 8 m less those that are
+    both: S itself four times, and twice for each of the b cuts that both features share (a cut of j shared with i is
+    not shared with the reverse of i, since then all points would lie on both sides). And every two shared cuts enclose
+    an interval of both features, a corner of two of the four. None of these is new, so m (m-1) + 4 m - (8 m - 4 - 2 b)
+    - b (b-1) = m^2 - 5 m + 4 + b (3 - b) <= (m-2)(m-3) corners remain. Theorem 9 gives about 2 l^2 m^2, the chain bound
+    l^2 m^2, this l (l+1) m^2 / 2.
 
     Examples
     --------
@@ -180,7 +182,7 @@ def two_nodes(m: int, real: int) -> int:
     [26, 42, 62, 86]
     """
     if m < 3:
-        return 2 ** (m - 1) - 1
+        return m - 1
     return real * (m - 1) + real * math.comb(m - 1, 2) + math.comb(real, 2) * (m - 2) * (m - 3)
 
 

@@ -25,8 +25,9 @@ that count most: sizes in decreasing order of the value of a split, until the nu
 
 **Splits that send everything one way.** Where a real feature exists they add nothing: move the threshold until L_x
 points go to the child x, which separates any L_x points on one feature alone. With finite features only, they add what
-the children realise on the whole sample. They exist at a node below another (whose feature is constant now); at the
-root only if a feature is constant on the sample, which then is as good as absent.
+the children realise on the whole sample. They exist at a node below another (whose feature misses a category now); at
+the root only if a category of some feature does not occur in the sample: that feature is as good as one with a category
+less, a binary one as none.
 
 **Distinct points.** With finite features only there are at most P points, the product of the numbers of categories;
 a sample of m > P points repeats some, and realises what its distinct points do.
@@ -55,8 +56,8 @@ def stirling2(m: int, c: int) -> int:
     """Number of c-partitions of m points: the Stirling number of the second kind."""
     if not 0 < c <= m:
         return int(c == m)
-    signed = ((-1) ** i * math.comb(c, i) * (c - i) ** m for i in range(c))
-    return sum(signed) // math.factorial(c)
+    ways = [math.comb(c, i) * int(pow(c - i, m)) for i in range(c)]  # onto at most c - i parts
+    return (sum(ways[::2]) - sum(ways[1::2])) // math.factorial(c)
 
 
 def finite_state(features: Features) -> State:
@@ -262,8 +263,9 @@ class MixedRows:
     n_parts : int
         Largest number of parts.
     vc_known : callable, optional
-        Called with an entry and the features left, where a constant test is allowed as well; returns an upper bound V on the
-        VC dimension there, or None. The 2-partitions are then at most half of sum_{i <= V} C(m, i), less 1 (Sauer, Shelah).
+        Called with an entry and the features left, where a constant test is allowed as well; returns an upper bound V
+        on the VC dimension there, or None. The 2-partitions are then at most half of sum_{i <= V} C(m, i), less 1
+        (Sauer, Shelah).
 
     Notes
     -----
@@ -278,7 +280,7 @@ class MixedRows:
         self.leaves = count_leaves(table)
         self.top = finite_state(features)
         sizes = math.prod(count * (categories - 1) + 1 for (_, categories), count in self.top)
-        self.uses_up = len(self.top) == 1 and self.top[0][0][1] == 2 or sizes <= _STATE_LIMIT
+        self.uses_up = sizes <= _STATE_LIMIT or (len(self.top) == 1 and self.top[0][0][1] == 2)
         self.n_points = 0
         self._entries: dict[tuple[int, State], _Entry] = {}
         self._fits = _embeddings(table) if not self.real and len(table) <= 200 else None
@@ -292,7 +294,7 @@ class MixedRows:
         root = len(self.table) - 1
         tops = [self.top]
         if not self.real:
-            tops += [use_up(self.top, kind, remove=True) for kind, _ in self.top]
+            tops += [use_up(self.top, kind) for kind, _ in self.top]
         pending, seen = [(root, state) for state in tops], set()
         while pending:
             key = pending.pop()
@@ -325,7 +327,7 @@ class MixedRows:
         best = self._entries[root, self.top].splits[c - 1][m]
         if not self.real:
             for kind, _ in self.top:
-                best = max(best, self._entries[root, use_up(self.top, kind, remove=True)].all[c - 1][m])
+                best = max(best, self._entries[root, use_up(self.top, kind)].all[c - 1][m])
         return best
 
     def _fill(self, key: tuple[int, State], entry: _Entry, m: int) -> None:

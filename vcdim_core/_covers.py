@@ -1,14 +1,15 @@
 """Covering numbers: how many multiway features a single node needs to shatter m points.
 
-A node with c children whose children are leaves realises a labelling if one of its features puts the points into at most
-c parts on each of which the labelling is constant: the 2-partition of the labels joins parts of that c-partition. So m
-points are shattered by d features if and only if d c-partitions *cover* all 2^(m-1) - 1 2-partitions. One c-partition
-covers 2^(c-1) - 1 of them, whence Theorem 5 of Yildiz (2012); but different c-partitions may cover the same one, so that
-counting is an upper bound only. With 11 ternary features it allows 6 points (11 * 3 >= 31), yet 12 are needed.
+A node with c children whose children are leaves realises a labelling if one of its features puts the points into at
+most c parts on each of which the labelling is constant: the 2-partition of the labels joins parts of that c-partition.
+So m points are shattered by d features if and only if d c-partitions *cover* all 2^(m-1) - 1 2-partitions. One
+c-partition covers 2^(c-1) - 1 of them, whence Theorem 5 of Yildiz (2012); but different c-partitions may cover the same
+one, so that counting is an upper bound only. With 11 ternary features it allows 6 points (11 * 3 >= 31), yet 12 are
+needed.
 
-Small covers by 3-partitions are stored (a digit for each point, its part): the tests check that they cover, and that they
-are smallest was proved by integer programming. Larger ones are constructed, which gives an upper bound on the covering
-number, hence a valid lower bound on the VC dimension.
+Small covers by 3-partitions are stored (a digit for each point, its part): the tests check that they cover, and that
+they are smallest was proved by integer programming. Larger ones are constructed, which gives an upper bound on the
+covering number, hence a valid lower bound on the VC dimension.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ TERNARY_COVERS: dict[int, str] = {
     5: "00122 01012 01120 01202 01221",
     6: "001210 001222 010121 010221 011002 011122 011212 012011 012112 012122 012202 012210",
     7: (
-        "0001211 0010112 0011022 0011120 0012202 0012221 0100211 0101012 0101221 0102120 0102201 0110021 0110202 0111222 "
-        "0112012 0112100 0120121 0120210 0121122 0121202 0122002 0122020 0122110"
+        "0001211 0010112 0011022 0011120 0012202 0012221 0100211 0101012 0101221 0102120 0102201 0110021 0110202 "
+        "0111222 0112012 0112100 0120121 0120210 0121122 0121202 0122002 0122020 0122110"
     ),
     8: (
         "00011022 00012111 00101211 00102120 00110112 00111200 00111201 00112022 00120022 00120101 00122212 00122220 "
@@ -92,7 +93,8 @@ def multiway_stump_lower(c: int, d: int) -> int:
 
     Notes
     -----
-    The largest m whose covering number is known to be at most d: exact for c = 2, for c = 3 and d < 98, for c <= 5 and d <= 12.
+    The largest m whose covering number is known to be at most d: exact for c = 2, for c = 3 and d <= 97, for c <= 5 and
+    d <= 12.
 
     Examples
     --------

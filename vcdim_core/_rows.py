@@ -53,11 +53,11 @@ class Row:
 
     @property
     def n_parts(self) -> int:
-        return self.mantissa.shape[0]
+        return int(self.mantissa.shape[0])
 
     @property
     def n_points(self) -> int:
-        return self.mantissa.shape[1] - 1
+        return int(self.mantissa.shape[1]) - 1
 
     @property
     def nbytes(self) -> int:

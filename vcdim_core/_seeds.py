@@ -1,12 +1,13 @@
 """Exact values of small substructures, for the recursions to start from.
 
-Three sources, in this order: values put in by :func:`remember_exact`; the table below; the exact engine, asked for structures
-and features that are small enough to be searched in no time. What the engine cannot do yet it refuses with an exception,
-which counts as not known: as it learns more, the bounds get better.
+Three sources, in this order: values put in by :func:`remember_exact`; the table below; the exact engine, asked for
+structures and features that are small enough to be searched in no time. What the engine cannot do yet it refuses with
+an exception, which counts as not known: as it learns more, the bounds get better.
 """
 
 from __future__ import annotations
 
+import importlib
 import threading
 from collections.abc import Mapping
 from functools import lru_cache
@@ -26,6 +27,7 @@ _ENGINE_BINARY = 5
 _ENGINE_REAL = 2
 _ENGINE_REAL_NODES = 2
 
+_asking = threading.local()  # set while the engine is asked: it may itself ask for bounds
 _lock = threading.Lock()
 _known: dict[tuple[str, Features], Seed] = {}
 
@@ -92,16 +94,23 @@ def _is_small(shape: Structure, features: Features) -> bool:
     return features.is_real_only and shape.n_nodes <= _ENGINE_REAL_NODES and features.real <= _ENGINE_REAL
 
 
-@lru_cache(maxsize=1024)
 def _engine_vc(shape: Structure, features: Features) -> int | None:
-    """Ask the exact engine; None where it has no answer."""
-    try:
-        from . import exact
-    except ImportError:
+    """Ask the exact engine; None where it has no answer, and while it is being asked already."""
+    if getattr(_asking, "engine", False):
         return None
+    _asking.engine = True
     try:
+        return _ask_engine(shape, features)
+    finally:
+        _asking.engine = False
+
+
+@lru_cache(maxsize=1024)
+def _ask_engine(shape: Structure, features: Features) -> int | None:
+    try:
+        exact = importlib.import_module("vcdim_core.exact")
         return int(exact.exact_vc(shape, features=features))
-    except (NotImplementedError, TypeError, ValueError, RuntimeError):
+    except (ImportError, AttributeError, NotImplementedError, TypeError, ValueError, RuntimeError):
         return None
 
 
@@ -123,16 +132,20 @@ def _largest_known() -> int:
 
 
 def real_seeds(table: Table, real: int) -> dict[int, Seed]:
-    """Return what is known about the entries of a table on real features."""
-    found = {i: known(shape, Features(real=real)) for i, shape in small_entries(table, _largest_known()).items()}
+    """Return what is known about the entries of a table on real features; the engine is not asked about the root."""
+    shapes, root = small_entries(table, _largest_known()), len(table) - 1
+    found = {i: known(shape, Features(real=real), use_engine=i != root) for i, shape in shapes.items()}
     return {i: seed for i, seed in found.items() if seed is not None}
 
 
 class BinarySeeds:
-    """Exact VC dimensions of the entries of a table on binary features, looked up when asked for."""
+    """Exact VC dimensions of the entries of a table on binary features, looked up when asked for.
+
+    The engine is not asked about the root: a bound is wanted there, not the search that the bound is to save.
+    """
 
     def __init__(self, table: Table) -> None:
-        self._shapes = small_entries(table, _largest_known())
+        self._shapes, self._root = small_entries(table, _largest_known()), len(table) - 1
         self._values: dict[tuple[int, int], int] = {}
 
     def value(self, i: int, d: int) -> int:
@@ -140,7 +153,7 @@ class BinarySeeds:
         if i not in self._shapes or d < 1:
             return 0
         if (i, d) not in self._values:
-            seed = known(self._shapes[i], Features(binary=d))
+            seed = known(self._shapes[i], Features(binary=d), use_engine=i != self._root)
             self._values[i, d] = (seed.vc_dimension or 0) if seed is not None else 0
         return self._values[i, d]
 

@@ -26,8 +26,8 @@ def cache_info() -> CacheInfo:
 
     Notes
     -----
-    Bounds on real features are computed for every distinct substructure and kept across calls, least recently used first
-    out, up to 256 MiB. The cache may be used and cleared from any thread.
+    Bounds on real features are computed for every distinct substructure and kept across calls, least recently used
+    first out, up to 256 MiB. The cache may be used and cleared from any thread.
 
     Examples
     --------
@@ -65,8 +65,8 @@ def binary_only(shape: Structure, kinds: Features) -> tuple[Table, Features]:
 def as_real(kinds: Features) -> int:
     """Return how many real features can do all that these do.
 
-    A binary or ordinal feature makes some of the splits of a real one (break the ties); each category against the rest is
-    a binary feature.
+    A binary or ordinal feature makes some of the splits of a real one (break the ties); each category against the rest
+    is a binary feature.
     """
     nominal = sum(c if c > 2 else 1 for c in kinds.nominal)
     return kinds.real + kinds.binary + len(kinds.ordinal) + nominal + kinds.multiway.count(2)
@@ -114,8 +114,8 @@ def partitioning_bound(
     feature as real ones that can do all it does.
 
     Cost: loose O(c^2) integer products for each substructure; tight on real features O(c^2 m) products of integers that
-    hold many entries each, for each substructure, so m = 1,000 takes a tenth of a second and m = 100,000 hours, unless every
-    node has a leaf (O(m)): use :func:`log_growth_bound` for large m.
+    hold many entries each, for each substructure, so m = 1,000 takes a tenth of a second and m = 100,000 hours, unless
+    every node has a leaf (O(m)): use :func:`log_growth_bound` for large m.
 
     References
     ----------
@@ -222,10 +222,10 @@ def log_growth_bound(
 
     Notes
     -----
-    On real features the tight form runs in a kernel with doubles that are rounded up, and keeps its rows for later calls
-    (:func:`cache_info`). Cost: O(m) for each substructure with a leaf at its root, O(c^2 m^2) otherwise, c the smaller of
-    the numbers of classes and leaves: a comb of 40 leaves takes 30 ms at m = 5,000, a full structure of 16 leaves with
-    10 classes 10 ms at m = 1,000. It can be interrupted.
+    On real features the tight form runs in a kernel with doubles that are rounded up, and keeps its rows for later
+    calls (:func:`cache_info`). Cost: O(m) for each substructure with a leaf at its root, O(c^2 m^2) otherwise, c the
+    smaller of the numbers of classes and leaves: a comb of 40 leaves takes 30 ms at m = 5,000, a full structure of 16
+    leaves with 10 classes 10 ms at m = 1,000. It can be interrupted.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def log_growth_bound(
     19.804
     20.496
     >>> round(log_growth_bound("((..).)", 1000, real=10, method="best"), 3)
-    18.518
+    18.416
     """
     shape, kinds = checked(structure, d, real, features)
     m, n_classes = check_int("m", m, 0, MAX_POINTS), check_int("n_classes", n_classes, 1)
@@ -294,5 +294,6 @@ def log_up_scaled(terms: list[tuple[float, int]]) -> float:
 
 
 def _nudge(value: float) -> float:
-    # The logarithm of a double, the product with log 2 and the sum are off by less than 4 units in the last place in all.
+    # The logarithm of a double, the product with log 2 and the sum are off by less than 4 units in the last place in
+    # all.
     return value + abs(value) * 2.0**-50 + 2.0**-1000

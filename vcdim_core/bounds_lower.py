@@ -1,25 +1,26 @@
 """Lower bounds on the VC dimension: sums over children, with single nodes at the bottom.
 
-**Sums.** Let the root test one feature and send the points with its i-th outcome to the i-th child. A sample in which the
-points of outcome i form a sample that child i shatters with the features it has left is shattered. So the VC dimension is
-at least the sum of those of the children:
+**Sums.** Let the root test one feature and send the points with its i-th outcome to the i-th child. A sample in which
+the points of outcome i form a sample that child i shatters with the features it has left is shattered. So the VC
+dimension is at least the sum of those of the children:
 
 * *real* features are never used up (put the samples of the children one after the other in the order of a feature): sum
   over the children with the same features;
-* *binary* features: sum with d - 1 features, for every d >= 1 (Theorem 4 of Yildiz 2012). With d = 0 all points are equal
-  and the VC dimension is 1. The proof needs no more than that each child has a VC dimension >= 1 with d - 1 >= 0 features;
+* *binary* features: sum with d - 1 features, for every d >= 1 (Theorem 4 of Yildiz 2012). With d = 0 all points are
+  equal and the VC dimension is 1. The proof needs no more than that each child has a VC dimension >= 1 with d - 1 >= 0
+  features;
 * *ordinal* with C categories: j categories are left on one side and C - j on the other;
 * *nominal* with C categories: none on the side of the one category, C - 1 on the other;
 * *multiway* with C values, tested by nodes with C children: none.
 
-**Printed formulas that are not bounds.** Figure 4 of Yildiz (2012) takes the logarithm of 0 or less for d < height - 1; the
-value 1 for d <= 0 is right. A node cannot be passed by for free: max(LB(left, d), LB(right, d)) is *not* a lower bound on
-binary features. The smallest counterexample is ``(((..)(..)).)`` with d = 2: its child ``((..)(..))`` shatters all 4
-points of {0, 1}^2, but to pass 4 points on, the root needs a feature that is constant on them, and there is none: the VC
-dimension is 3. Theorem 5 counts, and is an upper bound (:mod:`vcdim_core._covers`).
+**Printed formulas that are not bounds.** Figure 4 of Yildiz (2012) takes the logarithm of 0 or less for d < height - 1;
+the value 1 for d <= 0 is right. A node cannot be passed by for free: max(LB(left, d), LB(right, d)) is *not* a lower
+bound on binary features. The smallest counterexample is ``(((..)(..)).)`` with d = 2: its child ``((..)(..))`` shatters
+all 4 points of {0, 1}^2, but to pass 4 points on, the root needs a feature that is constant on them, and there is none:
+the VC dimension is 3. Theorem 5 counts, and is an upper bound (:mod:`vcdim_core._covers`).
 
-**Pruning.** A structure realises what it does with some substructures replaced by leaves (label all their leaves alike), so the
-bound of a single node with the root's number of children holds for every structure with such a root.
+**Pruning.** A structure realises what it does with some substructures replaced by leaves (label all their leaves
+alike), so the bound of a single node with the root's number of children holds for every structure with such a root.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ import math
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from ._counts import Kind, State, use_up
+from ._counts import Kind, State, finite_state, use_up
 from ._covers import multiway_stump_lower
 from ._rows import Table
 from ._validation import check_int
@@ -70,8 +71,8 @@ def degenerate_lower_bound(n_nodes: int, d: int) -> int:
 
     Notes
     -----
-    floor(log2(d - N + 2)) + N for d >= N - 1; d + 1, which is exact, for fewer features (as printed the logarithm is of 0 or
-    less there).
+    floor(log2(d - N + 2)) + N for d >= N - 1; d + 1, which is exact, for fewer features (as printed the logarithm is of
+    0 or less there).
 
     Examples
     --------
@@ -125,20 +126,22 @@ def theorem5_counting_bound(values: tuple[int, ...] | list[int]) -> int:
     >>> theorem5_counting_bound([2, 2, 2]), theorem5_counting_bound([3] * 11), theorem5_counting_bound([])
     (3, 6, 1)
     """
-    total = sum(2 ** (check_int("number of values", n_values, 2) - 1) - 1 for n_values in values)
+    total = sum((1 << check_int("number of values", n_values, 2) - 1) - 1 for n_values in values)
     return (total + 1).bit_length()
 
 
 @lru_cache(maxsize=4096)
 def stump_lower(real: int, state: State) -> int:
-    """Return a lower bound on the VC dimension of a stump on features of any kinds; exact for real or binary ones alone.
+    """Return a lower bound on the VC dimension of a stump on features of any kinds; exact for real or binary ones
+    alone.
 
     Notes
     -----
-    m points are shattered if all 2-partitions of them are splits. Real features alone make min(2 l, C(m, k)) of each size k
-    where Theorem 7 is an equality (m <= 7, 2 l <= m, or 2 l >= C(m, m/2), then all). An ordinal feature with C >= m categories
-    is as good as a real one; features whose numbers of categories minus 1 add up to m - 1 make the splits of one together. Every
-    other feature makes at least any one split, a nominal one of C categories cuts off C - 1 single points (m if C >= m).
+    m points are shattered if all 2-partitions of them are splits. Real features alone make min(2 l, C(m, k)) of each
+    size k where Theorem 7 is an equality (m <= 7, 2 l <= m, or 2 l >= C(m, m/2), then all). An ordinal feature with C
+    >= m categories is as good as a real one; features whose numbers of categories minus 1 add up to m - 1 make the
+    splits of one together. Every other feature makes at least any one split, a nominal one of C categories cuts off C -
+    1 single points (m if C >= m).
     """
     if not state:
         return stump_vc_real(real)
@@ -152,7 +155,7 @@ def stump_lower(real: int, state: State) -> int:
 
 def _stump_shatters(real: int, state: State, m: int) -> bool:
     """Whether the constructions above shatter m >= 3 points."""
-    wanted = 2 ** (m - 1) - 1
+    wanted = (1 << m - 1) - 1
     as_real, spare = real, 0
     steps: list[int] = []  # categories - 1 of the features that are not as good as a real one
     reaches: list[int] = []  # single points that each nominal feature cuts off
@@ -206,7 +209,7 @@ def lower_bound(table: Table, features: Features, oracle: Oracle | None = None) 
     """
     real = features.real
     memo: dict[tuple[int, State], int] = {}
-    stack = [(len(table) - 1, _full_state(features))]
+    stack = [(len(table) - 1, full_state(features))]
     while stack:
         key = stack[-1]
         if key in memo:
@@ -221,13 +224,11 @@ def lower_bound(table: Table, features: Features, oracle: Oracle | None = None) 
         known = oracle(*key) if oracle is not None else 0
         memo[key] = max([_single_node(table[key[0]], real, key[1]), known, *sums])
         stack.pop()
-    return memo[len(table) - 1, _full_state(features)]
+    return memo[len(table) - 1, full_state(features)]
 
 
-def _full_state(features: Features) -> State:
+def full_state(features: Features) -> State:
     """Return all finite features, multiway ones with more than 2 values as a kind of their own."""
-    from ._counts import finite_state
-
     wide = sorted(set(features.multiway) - {2})
     return (*finite_state(features), *((("multiway", c), features.multiway.count(c)) for c in wide))
 
@@ -289,7 +290,8 @@ def _with(state: State, name: str, categories: int) -> State:
 
 
 def estimate_vc_aslan(table_or_structure: object, d: int, *, recursive: bool = True) -> float:
-    """Estimate the VC dimension on d binary features by the regression of Aslan et al. (2009): an estimate, never a bound.
+    """Estimate the VC dimension on d binary features by the regression of Aslan et al. (2009): an estimate, never a
+    bound.
 
     Parameters
     ----------
@@ -306,10 +308,10 @@ def estimate_vc_aslan(table_or_structure: object, d: int, *, recursive: bool = T
 
     Notes
     -----
-    Recursive: 0.6076 + 1.0077 (V_left + V_right) + 0.3657 log2 d - 0.8058 log2 N, where V_left and V_right are estimates with
-    d - 1 features, a leaf has V = 1 and so has a structure without features. Not recursive: 0.6734 + 1.0117 N + 0.1939 N
-    log2(D - log2 N) + 0.7147 log2(D - log2 N), with D = d; the regression has no value where d <= log2 N, and the argument of
-    the logarithm is then taken as 1. N is the number of nodes.
+    Recursive: 0.6076 + 1.0077 (V_left + V_right) + 0.3657 log2 d - 0.8058 log2 N, where V_left and V_right are
+    estimates with d - 1 features, a leaf has V = 1 and so has a structure without features. Not recursive: 0.6734 +
+    1.0117 N + 0.1939 N log2(D - log2 N) + 0.7147 log2(D - log2 N), with D = d; the regression has no value where d <=
+    log2 N, and the argument of the logarithm is then taken as 1. N is the number of nodes.
 
     References
     ----------

@@ -1,9 +1,9 @@
 """Upper bounds on the VC dimension, each a function of the table of a structure and its features.
 
-A class is shattered at most at m points if a bound on the number of 2-partitions of m + 1 points is below 2^m - 1: subsets of
-shattered samples are shattered, so the first m that fails decides. Rows hold all smaller m as well, so the search extends them
-by a fifth from a good guess on (galloping) and then looks the first failure up; a value that is within the rounding of the
-threshold is settled with exact integers, so the answer is that of the integers.
+A class is shattered at most at m points if a bound on the number of 2-partitions of m + 1 points is below 2^m - 1:
+subsets of shattered samples are shattered, so the first m that fails decides. Rows hold all smaller m as well, so the
+search extends them by a fifth from a good guess on (galloping) and then looks the first failure up; a value that is
+within the rounding of the threshold is settled with exact integers, so the answer is that of the integers.
 """
 
 from __future__ import annotations
@@ -14,17 +14,19 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from ._chain import Seed, chain_rows
-from ._counts import MixedRows, State, finite_state, loose_values, n_distinct, real_rows
+from ._counts import MixedRows, State, finite_state, loose_values, n_distinct, real_rows, use_up
 from ._rows import Row, Table, count_leaves, partition_rows
 from ._seeds import BinarySeeds, binary_count
-from .bounds_lower import _full_state
+from .bounds_lower import full_state
 from .features import Features
 
 _MIXED_WORK = 30_000_000  # products of integers beyond which the best bound does without the mixed recursion (10 s)
 
 
 def guess(table: Table, real: int) -> int:
-    """Return about where the bound of Theorem 9 will be: N log2(2 e l m / N), less 1 for each node with equal children."""
+    """Return about where the bound of Theorem 9 will be: N log2(2 e l m / N), less 1 for each node with equal
+    children.
+    """
     n_nodes, n_twins = [0], [0]
     for children in table[1:]:
         n_nodes.append(1 + sum(n_nodes[child] for child in children))
@@ -86,7 +88,8 @@ def bisect_failure(shattered: int, fails: Callable[[int], bool]) -> int:
 def mixed(table: Table, features: Features, most: int, seeded: bool) -> int:
     """Theorem 9 for features of several kinds; ``most`` is an upper bound known before.
 
-    With ``seeded``, binary features alone: VC dimensions of the substructures by rank (Simon 1991) and by the exact engine.
+    With ``seeded``, binary features alone: VC dimensions of the substructures by rank (Simon 1991) and by the exact
+    engine.
     """
     rows = MixedRows(table, features, 2, _binary_knowledge(table) if seeded and not features.real else None)
     m = 2
@@ -108,8 +111,8 @@ def is_cheap(table: Table, features: Features, most: int) -> bool:
 def _binary_knowledge(table: Table) -> Callable[[int, State], int | None]:
     """Return upper bounds on the VC dimension of an entry with d binary features left and a constant test.
 
-    A constant test is a feature that is constant on the sample: so many features and one more. By rank nothing is gained
-    from it: nodes that send all one way leave a tree of no larger rank.
+    A constant test is a feature that is constant on the sample: so many features and one more. By rank nothing is
+    gained from it: nodes that send all one way leave a tree of no larger rank.
     """
     ranks, seeds = entry_ranks(table), BinarySeeds(table)
 
@@ -133,7 +136,9 @@ def entry_ranks(table: Table) -> list[int]:
 
 
 def rank_bound(rank: int, d: int) -> int:
-    """Sum of C(d, i) over i <= rank: the VC dimension of all trees of at most this rank on d binary features (Simon 1991)."""
+    """Sum of C(d, i) over i <= rank: the VC dimension of all trees of at most this rank on d binary features (Simon
+    1991).
+    """
     return sum(math.comb(d, i) for i in range(min(rank, d) + 1))
 
 
@@ -145,11 +150,11 @@ def counting(table: Table, features: Features) -> int:
 
     Notes
     -----
-    At a node, count the splits that m points allow (l (m - 1) by real features; 1, C - 1, C by each binary, ordinal, nominal
-    feature; 1 by each multiway feature with as many values as the node has children), times the orders of different
-    children, times the functions of the children with what is left of the features; below the root a test may be constant
-    and send all points to one child. m points are shattered only if there are 2^m functions. For a single multiway node
-    this is Theorem 5 of Yildiz (2012).
+    At a node, count the splits that m points allow (l (m - 1) by real features; 1, C - 1, C by each binary, ordinal,
+    nominal feature; 1 by each multiway feature with as many values as the node has children), times the orders of
+    different children, times the functions of the children with what is left of the features; below the root a test may
+    be constant and send all points to one child. m points are shattered only if there are 2^m functions. For a single
+    multiway node this is Theorem 5 of Yildiz (2012).
     """
     if features.real:
         return bisect_failure(1, lambda m: n_functions(table, features, m) < 2**m)
@@ -158,13 +163,13 @@ def counting(table: Table, features: Features) -> int:
 
 def n_functions(table: Table, features: Features, m: int) -> int:
     """Bound the number of labellings with two classes of m points (of all points, without real features)."""
-    top = _full_state(features)
+    top = full_state(features)
     sizes = math.prod(count * (categories - 1) + 1 for (_, categories), count in top)
     uses_up = len(top) <= 1 or sizes <= 2_000
     memo: dict[tuple[int, State], int] = {}
     root = len(table) - 1
     stack = [(root, top)]
-    tops = [top, *({_without(top, kind) for kind, _ in top})]
+    tops = [top, *({use_up(top, kind) for kind, _ in top})]
     stack.extend((root, state) for state in tops)
     splits: dict[tuple[int, State], int] = {}
     while stack:
@@ -179,14 +184,14 @@ def n_functions(table: Table, features: Features, m: int) -> int:
         if missing:
             stack.extend(missing)
             continue
-        splits[key] = sum(ways * math.prod(memo[child, left] for child in table[i]) for ways, left in parts)
-        one_way = sum(memo[child, state] for child in set(table[i]))
-        memo[key] = max(2, splits[key] + one_way) if table[i] else 2
+        # The two constant labellings are made by every split: they are counted once.
+        splits[key] = 2 + sum(ways * (math.prod(memo[child, left] for child in table[i]) - 2) for ways, left in parts)
+        memo[key] = splits[key] + sum(memo[child, state] - 2 for child in set(table[i]))
         stack.pop()
     if features.real or not table[root]:
         return memo[root, top]
-    # Without real features a test at the root is constant only if a feature is, which then is as good as absent.
-    return max(2, splits[root, top], *(memo[root, state] for state in tops[1:])) if tops[1:] else 2
+    # Without real features a test at the root is constant only if a category of its feature does not occur.
+    return max([splits[root, top], *(memo[root, state] for state in tops[1:])])
 
 
 def _node_options(
@@ -200,28 +205,16 @@ def _node_options(
     orders = math.factorial(arity) // math.prod(math.factorial(count) for count in counts)
     if arity > 2:
         options = [(kind, count) for kind, count in state if kind == ("multiway", arity)]
-        return [(count * orders, _without(state, kind) if uses_up else state) for kind, count in options]
+        return [(count * orders, use_up(state, kind, remove=True) if uses_up else state) for kind, count in options]
     found = [(real * max(1, m - 1) * orders, state)] if real else []
     for kind, count in state:
         name, categories = kind
         if name != "multiway":
             ways = count * (categories if name == "nominal" else categories - 1) * orders
-            found.append((ways, _less(state, kind) if uses_up else state))
+            found.append((ways, use_up(state, kind) if uses_up else state))
     return found
-
-
-def _without(state: State, kind: tuple[str, int]) -> State:
-    from ._counts import use_up
-
-    return use_up(state, kind, remove=True)
-
-
-def _less(state: State, kind: tuple[str, int]) -> State:
-    from ._counts import use_up
-
-    return use_up(state, kind)
 
 
 def n_points_there_are(features: Features) -> int:
     """Return the number of different points on finite features of all kinds."""
-    return n_distinct(_full_state(features))
+    return n_distinct(full_state(features))
