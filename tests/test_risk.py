@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ ERRORS = np.linspace(0.0, 1.0, 21)
 
 
 def is_rising(values):
-    return all(a <= b + 1e-12 for a, b in zip(values, values[1:], strict=False))
+    return all(a <= b + 1e-12 for a, b in pairwise(values))
 
 
 # Wedderburn-Etherington numbers
