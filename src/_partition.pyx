@@ -41,10 +41,9 @@ from libc.stdint cimport int32_t, uint64_t
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
 
-# Ends of a row of binomials that are looked at one by one: from row m on, where C(m, ENDS) >= 2 l, every other k has
-# the weight 2 l. Eight makes that true from m = 16 on for 2 l <= 12870 features.
 cdef enum:
-    ENDS = 8
+    MAX_ENDS = 8  # a row of binomials has at most so many k at each end that are looked at one by one
+    DIRECT = 32  # rows up to about here may be looked at one by one as a whole
     BLOCK = 32  # entries that share an exponent: S(m + 32, c) / S(m, c) stays below 2**500 for every c <= 1000
     SIGNAL_EVERY = 200_000  # products between two looks at the signals, about 0.2 ms
 
@@ -228,36 +227,45 @@ cdef inline double binomial_capped(long m, long k, uint64_t cap) noexcept nogil:
     return <double>value
 
 
-cdef inline void fill_ends(double* ends, long m, uint64_t cap) noexcept nogil:
-    """ends[k] = min(C(m, k), cap) for k < ENDS, which by symmetry is that of m - k as well."""
-    cdef uint64_t value = 1
-    cdef long k
-    for k in range(ENDS):
-        ends[k] = <double>min(value, cap)
-        if value < cap:
-            value = value * <uint64_t>(m - k) // <uint64_t>(k + 1)
+# How rows of weights are cut: from m = direct on, all but the outer n_ends entries at each end have the weight cap.
+cdef struct Ends:
+    uint64_t cap
+    long n_ends
+    long direct
 
 
-cdef inline long row_direct(uint64_t cap) noexcept nogil:
-    """The first m >= 2 ENDS from which on only the outer ENDS entries on each side can be below the cap."""
-    cdef long m = 2 * ENDS
-    while binomial_capped(m, ENDS, cap) < <double>cap:
-        m += 1
-    return m
+cdef inline Ends ends_choose(uint64_t cap) noexcept nogil:
+    """The fewest ends with which at most about DIRECT rows have to be looked at as a whole: 1 for 2 l <= 32."""
+    cdef Ends ends
+    ends.cap, ends.n_ends = cap, 0
+    while True:
+        ends.n_ends += 1
+        ends.direct = 2 * ends.n_ends
+        while binomial_capped(ends.direct, ends.n_ends, cap) < <double>cap:
+            ends.direct += 1
+            if ends.direct > DIRECT and ends.n_ends < MAX_ENDS:
+                break
+        else:
+            return ends
 
 
 # The weights of one m: those of the k that are looked at one by one, and that of all others.
 cdef struct Weights:
-    double[ENDS] ends
+    double[MAX_ENDS] ends
+    long n_ends
     uint64_t cap  # the most splits of any size
     long m
     bint direct  # whether all k are looked at one by one
 
 
-cdef inline void weights_fill(Weights* w, long m, uint64_t cap, long direct) noexcept nogil:
-    w.m, w.cap, w.direct = m, cap, m < direct
-    if not w.direct:
-        fill_ends(w.ends, m, cap)
+cdef inline void weights_fill(Weights* w, long m, const Ends* ends) noexcept nogil:
+    cdef uint64_t value = 1
+    cdef long k
+    w.m, w.cap, w.n_ends, w.direct = m, ends.cap, ends.n_ends, m < ends.direct
+    for k in range(w.n_ends):
+        w.ends[k] = <double>min(value, w.cap)
+        if value < w.cap:
+            value = value * <uint64_t>(m - k) // <uint64_t>(k + 1)
 
 
 cdef inline double weights_at(const Weights* w, long k) noexcept nogil:
@@ -291,12 +299,12 @@ cdef Scaled pair_sum(const Blocks* x, const Blocks* y, const Weights* w, long lx
     if w.direct:
         _add_terms(&total, x, y, w, first, last)
     else:
-        _add_terms(&total, x, y, w, first, min(last, ENDS - 1))
-        half = min(last, m - ENDS)
-        if max(first, ENDS) <= half:
-            middle = blocks_dot(x, y, m, max(first, ENDS), half)
+        _add_terms(&total, x, y, w, first, min(last, w.n_ends - 1))
+        half = min(last, m - w.n_ends)
+        if max(first, w.n_ends) <= half:
+            middle = blocks_dot(x, y, m, max(first, w.n_ends), half)
             scaled_add(&total, <double>w.cap * middle.value, middle.e)
-        _add_terms(&total, x, y, w, max(first, m - ENDS + 1), last)
+        _add_terms(&total, x, y, w, max(first, m - w.n_ends + 1), last)
     if same:
         total.value *= 2.0
         if m % 2 == 0 and m // 2 >= lx:
@@ -311,24 +319,24 @@ cdef Scaled pair_sum(const Blocks* x, const Blocks* y, const Weights* w, long lx
 cdef Scaled prefix_sum(
     const Blocks* x, Scaled* prefix, long* done, const Weights* w, long lx, long ly,
 ) noexcept nogil:
-    """The same sum for y = 1 at every size: the middle part is a running sum over k = max(lx, ENDS) .. done - 1.
+    """The same sum for y = 1 at every size: the middle part is a running sum over k = max(lx, n_ends) .. done - 1.
 
     m must not fall from call to call. At most m + 40 roundings.
     """
     cdef Scaled total, a
-    cdef long k, m = w.m, first = max(lx, ENDS), last = m - ly
+    cdef long k, m = w.m, first = max(lx, w.n_ends), last = m - ly
     total.value, total.e = 0.0, 0
     if w.direct:
         _add_alone(&total, x, w, lx, last)
         return total
-    while done[0] <= min(last, m - ENDS):
+    while done[0] <= min(last, m - w.n_ends):
         if done[0] >= first:
             a = blocks_at(x, done[0])
             scaled_add(prefix, a.value, a.e)
         done[0] += 1
     scaled_add(&total, <double>w.cap * prefix.value, prefix.e)
-    _add_alone(&total, x, w, lx, min(last, ENDS - 1))
-    _add_alone(&total, x, w, max(first, m - ENDS + 1), last)
+    _add_alone(&total, x, w, lx, min(last, w.n_ends - 1))
+    _add_alone(&total, x, w, max(first, m - w.n_ends + 1), last)
     return total
 
 
@@ -378,8 +386,7 @@ cdef struct Node:
     long nx, ny  # min(c, L_x), min(c, L_y): further parts are zero
     long lx, ly
     long c
-    uint64_t cap  # 2 l
-    long direct
+    Ends ends  # of weights up to 2 l
     bint same
 
 
@@ -388,7 +395,7 @@ cdef void node_sum_pairs(Node* node, long m) noexcept nogil:
     cdef long a, b, i
     cdef Scaled total
     cdef Weights w
-    weights_fill(&w, m, node.cap, node.direct)
+    weights_fill(&w, m, &node.ends)
     for a in range(1, node.nx + 1):
         for b in range(1, node.ny + 1):
             if node.same and b > a:
@@ -460,7 +467,7 @@ def extend_partitions(
     """
     cdef long c = zm.shape[0], size = zm.shape[1], i, n_blocks
     cdef Node node
-    node.c, node.lx, node.ly, node.same, node.cap = c, lx, ly, same, cap
+    node.c, node.lx, node.ly, node.same = c, lx, ly, same
     node.nx, node.ny = min(c, lx), min(c, ly)
     n_blocks = node.nx if same else node.nx + node.ny
     cdef Blocks* blocks = <Blocks*>malloc(n_blocks * sizeof(Blocks))
@@ -482,7 +489,7 @@ def extend_partitions(
                     blocks_fill(&blocks[i], &ym[i - node.nx, 0], &ye[i - node.nx, 0], size)
             node.x = blocks
             node.y = blocks if same else blocks + node.nx
-            node.direct = row_direct(cap)
+            node.ends = ends_choose(cap)
             _fill_columns(&node, zm, ze, ratio, sm, se, qm, qe, m0, size)
     finally:
         if blocks != NULL:
@@ -540,7 +547,7 @@ cdef Scaled _halved_sum(const Blocks* x, const Blocks* y, const Weights* w) noex
     cdef long first = 1, m = w.m
     cdef uint64_t cap = w.cap
     total.value, total.e = 0.0, 0
-    while first <= m // 2 and (w.direct or first < ENDS) and weights_at(w, first) < <double>cap:
+    while first <= m // 2 and (w.direct or first < w.n_ends) and weights_at(w, first) < <double>cap:
         first += 1
     _add_terms(&total, x, y, w, 1, min(first - 1, (m - 1) // 2))
     if first <= m // 2:
@@ -622,8 +629,7 @@ cdef struct Link:
     bint* is_leaf
     Scaled* prefix
     long* done
-    uint64_t cap
-    long direct
+    Ends ends
     double n_classes
 
 
@@ -666,7 +672,7 @@ cdef int _fill_chain(
                 other.value, other.e = tm[i, m], te[i, m]
                 if scaled_less(other, best):
                     best = other
-            weights_fill(&w, m, link.cap, link.direct)
+            weights_fill(&w, m, &link.ends)
             other = link_value_same(link, &w) if same else link_value(link, 0, 1, &w)
             if scaled_less(other, best):
                 best = other
@@ -715,10 +721,10 @@ def extend_chain(
         prefix[i].value, prefix[i].e, done[i] = 0.0, 0, 0
     is_leaf[0], is_leaf[1] = x_is_leaf, y_is_leaf
     link.sigma, link.single, link.is_leaf, link.prefix, link.done = blocks, blocks + 2, is_leaf, prefix, done
-    link.cap, link.n_classes = cap, n_classes
+    link.n_classes = n_classes
     try:
         with nogil:
-            link.direct = row_direct(cap)
+            link.ends = ends_choose(cap)
             for i in range(2):
                 blocks_fill(&blocks[i], &sm[i, 0], &se[i, 0], size)
                 blocks_fill(&blocks[2 + i], &vm[i, 0], &ve[i, 0], size)
