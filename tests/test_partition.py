@@ -14,8 +14,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from vcdim_core import _chain, _counts, _partition, _rows
+from vcdim_core import _chain, _counts, _mixed, _partition, _rows
 from vcdim_core.bounds import cache_clear, growth_bound, log_growth_bound, vc_upper_bound
+from vcdim_core.features import Features
 from vcdim_core.structures import Structure, comb, full, structures
 
 
@@ -179,6 +180,46 @@ def _floor(number):
     bits = number.bit_length()
     f, e = math.frexp(number >> max(0, bits - 53))
     return f, e + max(0, bits - 53)
+
+
+# Features of several kinds
+
+MIXTURES = [
+    Features(binary=3), Features(binary=12), Features(ordinal=[3, 5]), Features(nominal=[3, 4]),
+    Features(binary=2, ordinal=[4], nominal=[5, 3]), Features(real=1, binary=2), Features(real=2, nominal=[4]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("features", MIXTURES, ids=str)
+def test_doubles_are_never_below_the_integers_for_any_mixture(features):
+    for text in ("(..)", "((..).)", "((..)(..))", "(((..).)(..))", "(((..)(..))((..)(..)))"):
+        table = Structure(text).table()
+        n_points = 40
+        exact, fast = _counts.MixedRows(table, features, 2), _mixed.FastRows(table, features)
+        if not features.real:
+            n_points = min(n_points, _counts.n_distinct(_counts.finite_state(features)))
+        fast.extend(n_points // 2)
+        row = fast.two_parts(n_points)
+        for m in range(1, n_points + 1):
+            assert row[m] == exact.value(2, m), (text, m)
+
+
+def test_doubles_stay_above_beyond_53_bits():
+    table, features = full(6).table(), Features(binary=9, nominal=[3])
+    exact, fast = _counts.MixedRows(table, features, 2), _mixed.FastRows(table, features)
+    row = fast.two_parts(150)
+    for m in (60, 100, 149, 150):
+        assert exact.value(2, m) <= Fraction(float(row[m])) <= exact.value(2, m) * (1 + Fraction(1, 10**10))
+
+
+def test_sauer_caps_are_rounded_up():
+    for vc in (1, 2, 5, 20):
+        rows = _mixed.FastRows(full(3).table(), Features(binary=5), lambda i, state, vc=vc: vc)
+        cap = rows._caps(1, (), 200)
+        for m in range(1, 201):
+            sauer = sum(math.comb(m, i) for i in range(vc + 1)) // 2 - 1
+            exact = min(2 ** (m - 1) - 1, sauer if m > vc else 2**m)
+            assert exact <= Fraction(float(cap[m])) <= exact * (1 + Fraction(1, 10**12)) + 1
 
 
 # Cache, threads, signals

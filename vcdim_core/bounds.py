@@ -27,7 +27,6 @@ from .bounds_upper import (
     chain,
     counting,
     entry_ranks,
-    is_cheap,
     loose,
     mixed,
     n_points_there_are,
@@ -184,7 +183,7 @@ _LOWER: dict[str, _Method] = {
 
 def _best_known(case: _Case) -> int:
     """The smallest of the cheap bounds on finite or mixed features."""
-    names = ("points", "rank", "counting", "chain")
+    names = ("points", "rank", "counting", "chain") if case.features.real else ("points", "rank", "counting")
     return min(_UPPER[name][2](case) for name in names if _UPPER[name][0](case))
 
 
@@ -197,10 +196,7 @@ def _theorem9(case: _Case) -> int:
 def _seeded_upper(case: _Case) -> int:
     if case.is_real:
         return chain(case.table, case.features.real, True, real_seeds(case.table, case.features.real) or None)
-    most = _best_known(case)
-    if not is_cheap(case.table, case.features, most):
-        return most
-    return min(most, mixed(case.table, case.features, most, seeded=True))
+    return mixed(case.table, case.features, _best_known(case), seeded=True)
 
 
 _UPPER: dict[str, _Method] = {
@@ -362,8 +358,6 @@ def _upper_bounds(case: _Case, only_best: bool) -> list[Bound]:
     skipped: set[str] = set()
     if only_best:
         skipped = {"theorem9", "loose", "chain"} | ({"counting"} if case.is_real else set())
-    elif not case.is_real and case.shape.is_binary and not is_cheap(case.table, case.features, _best_known(case)):
-        skipped = {"theorem9"}
     found = []
     for name, (applies, _, compute) in _UPPER.items():
         if name not in skipped and applies(case):
@@ -399,7 +393,7 @@ def vc_bracket(
     ...     print(bound.side, bound.value, bound.method)
     lower 7 stumps
     lower 7 seeded
-    upper 18 counting
+    upper 17 counting
     upper 17 loose
     upper 16 theorem9
     upper 14 chain

@@ -7,6 +7,8 @@ from typing import Literal
 
 from ._chain import chain_rows
 from ._counts import MixedRows, finite_state, loose_values, n_distinct, real_rows
+from ._mixed import MAX_FEATURES, FastRows
+from ._mixed import MAX_POINTS as FAST_POINTS
 from ._rows import CACHE, CacheInfo, Row, Table, partition_rows
 from ._validation import check_choice, check_int
 from .features import Features, as_features
@@ -248,11 +250,19 @@ def log_growth_bound(
     if form == "loose" or n_parts > _KERNEL_PARTS or len(table) == 1 or m == 0:
         return log_up(_growth(table, kinds, m, n_classes, form))
     if not is_real and method == "theorem9":
-        return log_up(_growth(table, kinds, m, n_classes, form))
+        return _mixed_log(table, kinds, m, n_classes)
     best = _row_log(table, kinds, m, n_classes, max(2, n_parts), method)
-    if not is_real:
-        best = min(best, log_up(_growth(table, kinds, m, n_classes, form)))
-    return best
+    return best if is_real else min(best, _mixed_log(table, kinds, m, n_classes))
+
+
+def _mixed_log(table: Table, kinds: Features, m: int, n_classes: int) -> float:
+    """The logarithm with features of several kinds: by doubles for 2 classes, by exact integers otherwise."""
+    if not kinds.real:
+        m = min(m, n_distinct(finite_state(kinds)))
+    if n_classes > 2 or m > FAST_POINTS or kinds.n_features > MAX_FEATURES:
+        return log_up(_growth(table, kinds, m, n_classes, "tight"))
+    two_parts = float(FastRows(table, kinds).two_parts(m)[m])
+    return min(log_up(n_classes**m), _nudge(math.log(math.nextafter(2.0 + 2.0 * two_parts, math.inf))))
 
 
 def _row_log(table: Table, kinds: Features, m: int, n_classes: int, n_parts: int, method: str) -> float:

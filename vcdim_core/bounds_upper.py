@@ -14,13 +14,12 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from ._chain import Seed, chain_rows
-from ._counts import MixedRows, State, finite_state, loose_values, n_distinct, real_rows, use_up
+from ._counts import State, loose_values, n_distinct, real_rows, use_up
+from ._mixed import MAX_FEATURES, MAX_POINTS, FastRows
 from ._rows import Row, Table, count_leaves, partition_rows
 from ._seeds import BinarySeeds, binary_count
 from .bounds_lower import full_state
 from .features import Features
-
-_MIXED_WORK = 30_000_000  # products of integers beyond which the best bound does without the mixed recursion (10 s)
 
 
 def guess(table: Table, real: int) -> int:
@@ -86,26 +85,16 @@ def bisect_failure(shattered: int, fails: Callable[[int], bool]) -> int:
 
 
 def mixed(table: Table, features: Features, most: int, seeded: bool) -> int:
-    """Theorem 9 for features of several kinds; ``most`` is an upper bound known before.
+    """Theorem 9 for features of several kinds; ``most`` is an upper bound known before, which is not exceeded.
 
     With ``seeded``, binary features alone: VC dimensions of the substructures by rank (Simon 1991) and by the exact
-    engine.
+    engine. Beyond 1,000 points, where doubles end, ``most`` is returned.
     """
-    rows = MixedRows(table, features, 2, _binary_knowledge(table) if seeded and not features.real else None)
-    m = 2
-    while m <= most and rows.value(2, m) >= 2 ** (m - 1) - 1:
-        m += 1
-    return m - 1
-
-
-def mixed_work(table: Table, features: Features, most: int) -> int:
-    """About how many products the mixed recursion takes for this many points."""
-    depth = max(1, sum(count * (categories - 1) for (_, categories), count in finite_state(features)))
-    return 4 * most * most * min(len(table) * depth, 10 * len(table))
-
-
-def is_cheap(table: Table, features: Features, most: int) -> bool:
-    return mixed_work(table, features, most) <= _MIXED_WORK
+    known = _binary_knowledge(table) if seeded and not features.real else None
+    if features.n_features > MAX_FEATURES:
+        return most
+    found = FastRows(table, features, known).vc_bound(most)
+    return most if found == MAX_POINTS else found
 
 
 def _binary_knowledge(table: Table) -> Callable[[int, State], int | None]:
