@@ -1,6 +1,6 @@
 """Bounds on real features against the paper's recursion in plain Python (``rival_bounds.py``), all with cold caches.
 
-Run with ``python -m pytest -s bench/bench_bounds.py``. Every benchmark asserts its answer and its goal after timing; the
+Run with ``python -m pytest -s bench/bench_bounds.py``. Every benchmark asserts its answer and goal after timing; the
 ratio to the rival, measured in the same run, is in ``extra_info``. ``test_exponents`` prints how the time grows.
 """
 
@@ -30,10 +30,10 @@ VC_CASES = {
 }
 # name: structure, points, classes, form, logarithm of the bound (by exact integers), goal in seconds
 GROWTH_CASES = {
-    "tight, comb 40 leaves, m 5000, 2 classes": (comb(39), 5000, 2, "tight", 368.5553, 1.0),
-    "tight, full 16 leaves, m 1000, 10 classes": (full(4), 1000, 10, "tight", 146.1062, 1.0),
-    "loose, comb 40 leaves, m 5000, 2 classes": (comb(39), 5000, 2, "loose", 475.0376, 0.001),
-    "loose, full 16 leaves, m 1000, 10 classes": (full(4), 1000, 10, "loose", 173.9274, 0.001),
+    "tight, comb 40 leaves, m 5000, 2 classes": (comb(39), 5000, 2, "tight", 368.5547, 1.0),
+    "tight, full 16 leaves, m 1000, 10 classes": (full(4), 1000, 10, "tight", 146.1060, 1.0),
+    "loose, comb 40 leaves, m 5000, 2 classes": (comb(39), 5000, 2, "loose", 475.0383, 0.001),
+    "loose, full 16 leaves, m 1000, 10 classes": (full(4), 1000, 10, "loose", 173.9270, 0.001),
 }
 
 
@@ -102,7 +102,7 @@ def exponent(sizes: list[int], seconds: list[float]) -> float:
 
 
 def caterpillar_of_stumps(n: int) -> Structure:
-    """Return a comb with stumps in place of leaves: no node of it has a leaf but the stumps, all substructures differ."""
+    """Return a comb with stumps in place of leaves: only stumps have leaves, all substructures differ."""
     text = "((..)(..))"
     for _ in range(n):
         text = f"({text}(..))"

@@ -1,7 +1,7 @@
 """The rival: the recursion of Leboeuf et al. (2020), Theorem 9 and appendix D, in plain memoised Python with integers.
 
-Values are kept for each (structure, c, m); structures are numbered, so equal ones share. The VC bound tries m one by one,
-as printed.
+Values are kept for each (structure, c, m); structures are numbered, so equal ones share. The VC bound tries m one by
+one, as printed.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ Cost: O(m) for each m and each size that is taken.
 """
 
 from libc.math cimport floor
+from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -38,21 +39,21 @@ cdef struct Children:
     bint same
 
 
-cdef inline double children_value(const Children* t, long k, long m) noexcept nogil:
+cdef inline double children_value(const Children* t, int64_t k, int64_t m) noexcept nogil:
     cdef double a1 = t.x1[k], a2 = t.x2[k], b1 = t.y1[m - k], b2 = t.y2[m - k]
     return a1 * b1 + 2.0 * (a2 * b1 + a1 * b2 + a2 * b2)
 
 
-cdef inline double children_worth(const Children* t, long j, long m) noexcept nogil:
+cdef inline double children_worth(const Children* t, int64_t j, int64_t m) noexcept nogil:
     if t.same:
         return children_value(t, j, m)
     return children_value(t, j, m) + children_value(t, m - j, m)
 
 
-cdef inline double binomial_up_to(long m, long k, double cap) noexcept nogil:
+cdef inline double binomial_up_to(int64_t m, int64_t k, double cap) noexcept nogil:
     """min(C(m, k), cap) for cap <= 2**42: exact, as products stay below 2**53 (m <= 1000)."""
     cdef double value = 1.0
-    cdef long i
+    cdef int64_t i
     for i in range(1, min(k, m - k) + 1):
         value = floor(value * <double>(m - i + 1) / <double>i + 0.5)
         if value >= cap:
@@ -60,7 +61,7 @@ cdef inline double binomial_up_to(long m, long k, double cap) noexcept nogil:
     return value
 
 
-cdef inline double splits_of_size(int kind, long categories, long m, long j) noexcept nogil:
+cdef inline double splits_of_size(int kind, int64_t categories, int64_t m, int64_t j) noexcept nogil:
     """Most splits with sides of sizes j <= m - j by one feature."""
     if kind == BINARY or 2 * j == m:
         return 1.0
@@ -69,10 +70,10 @@ cdef inline double splits_of_size(int kind, long categories, long m, long j) noe
     return <double>categories if categories * j == m else <double>min(categories - 1, m // j)
 
 
-cdef double best_splits(double* worth, long m, int kind, long categories, double count) noexcept nogil:
+cdef double best_splits(double* worth, int64_t m, int kind, int64_t categories, double count) noexcept nogil:
     """The sum over the splits that are worth most; worth[1 .. m // 2] is used up."""
     cdef double left = count * <double>(categories if kind == NOMINAL else categories - 1), total = 0.0, there_are, taken
-    cdef long j, best
+    cdef int64_t j, best
     while left > 0.0:
         best = 0
         for j in range(1, m // 2 + 1):
@@ -95,8 +96,8 @@ cdef inline double _raise_up(double value, double n_roundings) noexcept nogil:
 
 
 def add_finite_splits(
-    const double[:, ::1] x, const double[:, ::1] y, double[::1] out, int kind, long categories, double count, bint same,
-    long m0,
+    const double[:, ::1] x, const double[:, ::1] y, double[::1] out, int kind, int64_t categories, double count, bint same,
+    int64_t m0,
 ):
     """Add to out[m], m >= m0, the 2-partitions made by the splits of ``count`` features of one kind.
 
@@ -111,7 +112,7 @@ def add_finite_splits(
     count : float
         Number of features, below 2**20.
     """
-    cdef long m, j, size = out.shape[0]
+    cdef int64_t m, j, size = out.shape[0]
     cdef Children t
     cdef double* worth = <double*>malloc((size // 2 + 2) * sizeof(double))
     if worth == NULL:
@@ -131,10 +132,10 @@ def add_finite_splits(
 
 
 def add_real_splits(
-    const double[:, ::1] x, const double[:, ::1] y, double[::1] out, double cap, bint same, long lx, long ly, long m0,
+    const double[:, ::1] x, const double[:, ::1] y, double[::1] out, double cap, bint same, int64_t lx, int64_t ly, int64_t m0,
 ):
     """Add to out[m], m >= m0, the 2-partitions made by splits with k = lx .. m - ly, min(cap, C(m, k)) of each size."""
-    cdef long m, k, size = out.shape[0]
+    cdef int64_t m, k, size = out.shape[0]
     cdef Children t
     cdef double total
     t.x1, t.x2, t.y1, t.y2, t.same = &x[0, 0], &x[1, 0], &y[0, 0], &y[1, 0], same

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from vcdim_core import _chain, _counts, _mixed, _partition, _rows
+from vcdim_core import _chain, _counts, _growth, _mixed, _partition, _rows
 from vcdim_core.bounds import cache_clear, growth_bound, log_growth_bound, vc_upper_bound
 from vcdim_core.features import Features
 from vcdim_core.structures import Structure, comb, full, structures
@@ -167,7 +167,7 @@ def test_differences_are_rounded_up():
     x = _chain._scaled(xs)
     y = tuple(np.array(part) for part in zip(*[_floor(v) for v in ys], strict=True))
     z = np.zeros(300), np.zeros(300, np.int32)
-    _partition.subtract_up(*x, y[0].astype(float), y[1].astype(np.int32), *z)
+    _growth.subtract_up(*x, y[0].astype(float), y[1].astype(np.int32), *z)
     for i in range(300):
         exact = value(x[0][i], x[1][i]) - value(y[0][i], y[1][i])
         rounded = value(z[0][i], z[1][i])

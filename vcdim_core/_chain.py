@@ -45,7 +45,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ._partition import extend_chain, raise_changes, subtract_up
+from ._growth import extend_chain, raise_changes, subtract_up
 from ._rows import CACHE, Doubles, Exponents, Row, Table, count_leaves, partition_rows, round_up
 
 Scaled = tuple[Doubles, Exponents]
