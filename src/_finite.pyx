@@ -1,16 +1,17 @@
 """How many 2-partitions can the splits of a node make, at most, when features have finitely many categories?
 
-Letters: m points; a split sends k of them to the child x and m - k to y. On k points x makes x1(k) 1-partitions (1, or 0 if
-there are no k different points) and at most x2(k) 2-partitions, y likewise; glued together they are
+Letters: m points; a split sends k of them to the child x and m - k to y. On k points x makes x1(k) 1-partitions (1, or
+0 if there are no k different points) and at most x2(k) 2-partitions, y likewise; glued together they are
 
     value(k) = x1(k) y1(m-k) + 2 (x2(k) y1(m-k) + x1(k) y2(m-k) + x2(k) y2(m-k))
 
 2-partitions of the m points. An unordered split {A, B} with sides of sizes j <= m - j can be used both ways round:
-worth(j) = value(j) + value(m-j), or value(j) if x and y are the same structure. The features of one kind make a number of
-splits in all, and of each size (proofs in vcdim_core/_counts.py); the bound gives them the sizes that are worth most.
+worth(j) = value(j) + value(m-j), or value(j) if x and y are the same structure. The features of one kind make a number
+of splits in all, and of each size (proofs in vcdim_core/_counts.py); the bound gives them the sizes that are worth
+most.
 
-Numbers are doubles, below 2**1000 for m <= 1000. They are integers below 2**53 and exact there; a sum of n terms that is
-larger is multiplied by 1 + n * 2**-51, so it is never below the exact one.
+Numbers are doubles, below 2**1000 for m <= 1000. They are integers below 2**53 and exact there; a sum of n terms that
+is larger is multiplied by 1 + n * 2**-51, so it is never below the exact one.
 
 Cost: O(m) for each m and each size that is taken.
 """
@@ -72,7 +73,8 @@ cdef inline double splits_of_size(int kind, int64_t categories, int64_t m, int64
 
 cdef double best_splits(double* worth, int64_t m, int kind, int64_t categories, double count) noexcept nogil:
     """The sum over the splits that are worth most; worth[1 .. m // 2] is used up."""
-    cdef double left = count * <double>(categories if kind == NOMINAL else categories - 1), total = 0.0, there_are, taken
+    cdef double left = count * <double>(categories if kind == NOMINAL else categories - 1)
+    cdef double total = 0.0, there_are, taken
     cdef int64_t j, best
     while left > 0.0:
         best = 0
@@ -96,8 +98,8 @@ cdef inline double _raise_up(double value, double n_roundings) noexcept nogil:
 
 
 def add_finite_splits(
-    const double[:, ::1] x, const double[:, ::1] y, double[::1] out, int kind, int64_t categories, double count, bint same,
-    int64_t m0,
+    const double[:, ::1] x, const double[:, ::1] y, double[::1] out, int kind, int64_t categories, double count,
+    bint same, int64_t m0,
 ):
     """Add to out[m], m >= m0, the 2-partitions made by the splits of ``count`` features of one kind.
 
@@ -132,7 +134,8 @@ def add_finite_splits(
 
 
 def add_real_splits(
-    const double[:, ::1] x, const double[:, ::1] y, double[::1] out, double cap, bint same, int64_t lx, int64_t ly, int64_t m0,
+    const double[:, ::1] x, const double[:, ::1] y, double[::1] out, double cap, bint same, int64_t lx, int64_t ly,
+    int64_t m0,
 ):
     """Add to out[m], m >= m0, the 2-partitions made by splits with k = lx .. m - ly, min(cap, C(m, k)) of each size."""
     cdef int64_t m, k, size = out.shape[0]

@@ -5,10 +5,12 @@ labellings. g and v = sigma - g as in vcdim_core/_chain.py, where the bound is s
 
     sigma_T(m) = sigma_y(m) + (n - 1) sum over 1 <= k < m of min(2 l, C(m, k)) sigma_x(k) v_y(m - k),
 
-and the same with x and y exchanged; the smallest of both and of other bounds that are handed in. For x = y every unordered
-split is charged once. sigma and v are rounded up and g down (src/scaled.pxd), so the result is never below the exact one.
+and the same with x and y exchanged; the smallest of both and of other bounds that are handed in. For x = y every
+unordered split is charged once. sigma and v are rounded up and g down (src/scaled.pxd), so the result is never below
+the exact one.
 
-Cost: O(m^2) products for each node, O(m) if a child is a leaf. Signals are looked for every few hundred thousand products.
+Cost: O(m^2) products for each node, O(m) if a child is a leaf. Signals are looked for every few hundred thousand
+products.
 """
 
 from libc.math cimport ceil, frexp, ldexp
@@ -17,8 +19,9 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from cpython.exc cimport PyErr_CheckSignals
 
 from scaled cimport (
-    SIGNAL_EVERY, Blocks, Ends, Scaled, Weights, _add_terms, blocks_at, blocks_dot, blocks_fill, blocks_free, ends_choose,
-    pair_sum, prefix_sum, scaled_add, scaled_is_exact, scaled_less, scaled_raise_up, scaled_store, weights_at, weights_fill,
+    SIGNAL_EVERY, Blocks, Ends, Scaled, Weights, _add_terms, blocks_at, blocks_dot, blocks_fill, blocks_free,
+    ends_choose, pair_sum, prefix_sum, scaled_add, scaled_is_exact, scaled_less, scaled_raise_up, scaled_store,
+    weights_at, weights_fill,
 )
 
 cdef double ULP = 2.220446049250313e-16  # 2**-52

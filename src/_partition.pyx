@@ -96,7 +96,9 @@ cdef void node_sum_pairs(Node* node, int64_t m) noexcept nogil:
             node.pairs[(a - 1) * node.ny + b - 1] = total
 
 
-cdef Scaled node_value(const Node* node, int64_t c, const double[:, :, ::1] qm, const int32_t[:, :, ::1] qe) noexcept nogil:
+cdef Scaled node_value(
+    const Node* node, int64_t c, const double[:, :, ::1] qm, const int32_t[:, :, ::1] qe,
+) noexcept nogil:
     """The sum over a and b for c parts, before the factor 1/2 and the cap."""
     cdef Scaled total, pair
     cdef int64_t a, b

@@ -2,10 +2,11 @@
 #
 # Numbers. A value is a double times 2**e, with e of its own, so nothing overflows. *Invariant:* every value is at least
 # the exact integer it stands for, and a value below 2**53 is an integer. Proof: a sum of n products of such values in
-# doubles is at least (1 - 2**-53)**n times the exact sum, and is multiplied by 1 + n * 2**-52 (scaled_raise_up); powers of two
-# are exact; a value too small to be scaled is replaced by a larger one (scaled_shift). If the rounded sum is below 2**53 then
-# all its terms and partial sums are integers below 2**53, hence exact, and nothing is added. So small values are the
-# exact integers of the recursion, floors included, and large ones exceed them by a factor below 1 + n * 2**-51.
+# doubles is at least (1 - 2**-53)**n times the exact sum, and is multiplied by 1 + n * 2**-52 (scaled_raise_up); powers
+# of two are exact; a value too small to be scaled is replaced by a larger one (scaled_shift). If the rounded sum is
+# below 2**53 then all its terms and partial sums are integers below 2**53, hence exact, and nothing is added. So small
+# values are the exact integers of the recursion, floors included, and large ones exceed them by a factor below
+# 1 + n * 2**-51.
 
 from libc.math cimport ceil, floor, frexp, ldexp
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -254,13 +255,16 @@ cdef inline void _add_terms(
         scaled_add(total, weights_at(w, k) * (a.value * b.value), a.e + b.e)
 
 
-cdef inline Scaled pair_sum(const Blocks* x, const Blocks* y, const Weights* w, int64_t lx, int64_t ly, bint same) noexcept nogil:
+cdef inline Scaled pair_sum(
+    const Blocks* x, const Blocks* y, const Weights* w, int64_t lx, int64_t ly, bint same,
+) noexcept nogil:
     """Sum of w(m, k) x(k) y(m - k) over lx <= k <= m - ly. At most m + 40 roundings.
 
     With ``same`` (x and y are one row) the sum is taken over k < m/2 twice.
     """
     cdef Scaled total, middle
     cdef int64_t m = w.m, first = lx, last = m - ly, half
+    cdef double weight
     total.value, total.e = 0.0, 0
     if same:
         last = (m - 1) // 2
@@ -278,13 +282,14 @@ cdef inline Scaled pair_sum(const Blocks* x, const Blocks* y, const Weights* w, 
         if m % 2 == 0 and m // 2 >= lx:
             middle = blocks_at(x, m // 2)
             half = m // 2
-            scaled_add(
-                &total, (weights_at(w, half) if w.direct else <double>w.cap) * (middle.value * middle.value), 2 * middle.e,
-            )
+            weight = weights_at(w, half) if w.direct else <double>w.cap
+            scaled_add(&total, weight * (middle.value * middle.value), 2 * middle.e)
     return total
 
 
-cdef inline void _add_alone(Scaled* total, const Blocks* x, const Weights* w, int64_t first, int64_t last) noexcept nogil:
+cdef inline void _add_alone(
+    Scaled* total, const Blocks* x, const Weights* w, int64_t first, int64_t last,
+) noexcept nogil:
     """Add w(m, k) x(k) for first <= k <= last, one by one."""
     cdef int64_t k
     cdef Scaled a
