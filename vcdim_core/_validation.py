@@ -47,3 +47,12 @@ def text_error(sentence: str, text: str, position: int) -> ValueError:
     excerpt = "".join(" " if character.isspace() else character for character in text[start:stop])
     head, tail = "..." if start else "", "..." if stop < len(text) else ""
     return ValueError(f"{sentence}\n    {head}{excerpt}{tail}\n    {' ' * (len(head) + position - start)}^")
+
+
+def check_limit(name: str, value: object) -> float:
+    """Return a limit as a float that is not negative and not NaN."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"expected {name} to be a number, got {value!r}")
+    if not value >= 0:
+        raise ValueError(f"expected {name} >= 0, got {value}")
+    return float(value)

@@ -1,0 +1,43 @@
+"""A growing array of bytes."""
+
+from libc.stdlib cimport free, realloc
+from libc.string cimport memcpy
+
+cdef struct Buffer:
+    char* data
+    size_t used
+    size_t room
+
+
+cdef inline char* buffer_take(Buffer* buffer, size_t bytes) noexcept nogil:
+    """Room for `bytes` more bytes at the end; NULL when memory is out. Earlier pointers into the buffer become invalid."""
+    cdef char* data
+    cdef size_t room
+    if buffer.used + bytes > buffer.room:
+        room = 2 * buffer.room + bytes
+        data = <char*>realloc(buffer.data, room)
+        if data == NULL:
+            return NULL
+        buffer.data = data
+        buffer.room = room
+    buffer.used += bytes
+    return buffer.data + buffer.used - bytes
+
+
+cdef inline int buffer_add(Buffer* buffer, const void* source, size_t bytes) noexcept nogil:
+    """Append a copy; -1 when memory is out."""
+    cdef char* target
+    if bytes == 0:
+        return 0
+    target = buffer_take(buffer, bytes)
+    if target == NULL:
+        return -1
+    memcpy(target, source, bytes)
+    return 0
+
+
+cdef inline void buffer_free(Buffer* buffer) noexcept nogil:
+    free(buffer.data)
+    buffer.data = NULL
+    buffer.used = 0
+    buffer.room = 0
