@@ -417,6 +417,12 @@ def test_remembered_values_sharpen_the_bounds():
     assert vc_upper_bound("((..).)", real=3) == 7
 
 
+def test_exact_values_of_small_substructures_sharpen_the_lower_bound():
+    pytest.importorskip("vcdim_core.exact")
+    assert vc_lower_bound("(((..).)(..))", d=5, method="stumps") == 7
+    assert vc_lower_bound("(((..).)(..))", d=5) == 8  # exact: comb of two nodes on 4 features 5, stump 3
+
+
 def test_points_repeat_where_finite_features_cannot_tell_more_apart():
     assert growth_bound("((..)(..))", 50, d=2) == growth_bound("((..)(..))", 4, d=2) == 16
     assert vc_upper_bound(full(6), d=3) == 8

@@ -158,9 +158,7 @@ def n_functions(table: Table, features: Features, m: int) -> int:
     memo: dict[tuple[int, State], int] = {}
     root = len(table) - 1
     stack = [(root, top)]
-    tops = [top, *({use_up(top, kind) for kind, _ in top})]
-    stack.extend((root, state) for state in tops)
-    splits: dict[tuple[int, State], int] = {}
+    splits = 2
     while stack:
         key = stack[-1]
         if key in memo:
@@ -174,13 +172,11 @@ def n_functions(table: Table, features: Features, m: int) -> int:
             stack.extend(missing)
             continue
         # The two constant labellings are made by every split: they are counted once.
-        splits[key] = 2 + sum(ways * (math.prod(memo[child, left] for child in table[i]) - 2) for ways, left in parts)
-        memo[key] = splits[key] + sum(memo[child, state] - 2 for child in set(table[i]))
+        splits = 2 + sum(ways * (math.prod(memo[child, left] for child in table[i]) - 2) for ways, left in parts)
+        memo[key] = splits + sum(memo[child, state] - 2 for child in set(table[i]))
         stack.pop()
-    if features.real or not table[root]:
-        return memo[root, top]
-    # Without real features a test at the root is constant only if a category of its feature does not occur.
-    return max([splits[root, top], *(memo[root, state] for state in tops[1:])])
+    # Without real features all points there are come to the root, which comes last: no test is constant there.
+    return memo[root, top] if features.real else splits
 
 
 def _node_options(
