@@ -25,13 +25,16 @@ class FastRows(MixedRows):
 
     The same numbers as :class:`MixedRows` below 2**53, never below them, and above by a relative 1e-10 at most. Rows
     are extended from what is there; cost O(m^2) for each pair of a substructure and a state of the features, in a
-    kernel.
+    kernel. ``growth_known`` may return upper bounds on the growth function with two classes for an entry and the
+    features left, a constant test allowed, by number of points.
     """
 
     def __init__(
-        self, table: Table, features: Features, vc_known: Callable[[int, State], int | None] | None = None
-    ) -> None:
+        self, table: Table, features: Features, vc_known: Callable[[int, State], int | None] | None = None,
+        growth_known: Callable[[int, State], dict[int, int]] | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(table, features, 2, vc_known)
+        self.growth_known = growth_known
         self._rows: dict[tuple[int, State], tuple[Doubles, Doubles]] = {}
 
     def extend(self, n_points: int) -> None:
@@ -99,6 +102,9 @@ class FastRows(MixedRows):
             # Below 2**40 every product above is below 2**50, hence exact, and so are the quotients.
             sauer = np.where(sauer < 2.0**40, sauer, sauer * (1 + (4 * vc + 8) * 2.0**-50))
             cap = np.minimum(cap, np.where(m > vc, np.floor(sauer / 2) - 1, np.inf))
+        for points, growth in (self.growth_known(i, state) if self.growth_known is not None else {}).items():
+            if points <= n_points:
+                cap[points] = min(cap[points], growth // 2 - 1)
         return cap
 
     def two_parts(self, n_points: int) -> Doubles:

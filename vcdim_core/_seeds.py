@@ -25,6 +25,9 @@ REAL_VC: dict[tuple[str, int], int] = {("((..).)", 2): 5, ("(((..).).)", 2): 8, 
 # Number of nodes -> most features for which the engine is asked: at most 0.05 s each (measured 2026-11).
 _ENGINE_BINARY = {1: 6, 2: 6, 3: 6, 4: 5, 5: 4}
 _ENGINE_REAL = {1: 3, 2: 2}
+# Growth functions: up to so many nodes; number of features -> most points, at most 0.01 s each.
+_GROWTH_NODES = 3
+_GROWTH_POINTS = {1: 2, 2: 4, 3: 8, 4: 8, 5: 7}
 
 _asking = threading.local()  # set while the engine is asked: it may itself ask for bounds
 _lock = threading.Lock()
@@ -113,6 +116,16 @@ def _ask_engine(shape: Structure, features: Features) -> int | None:
         return None
 
 
+@lru_cache(maxsize=4096)
+def _ask_growth(shape: Structure, m: int, d: int) -> int | None:
+    """Ask the engine for the growth function on d binary features; None where it has no answer."""
+    try:
+        exact = importlib.import_module("vcdim_core.exact")
+        return int(exact.growth_function(shape, m, d=d))
+    except (ImportError, AttributeError, NotImplementedError, TypeError, ValueError, RuntimeError):
+        return None
+
+
 def small_entries(table: Table, n_nodes: int) -> dict[int, Structure]:
     """Return the entries of at most so many nodes, leaves excepted, as structures."""
     sizes, spelled, found = [0], ["."], {}
@@ -155,6 +168,19 @@ class BinarySeeds:
             seed = known(self._shapes[i], Features(binary=d), use_engine=i != self._root)
             self._values[i, d] = (seed.vc_dimension or 0) if seed is not None else 0
         return self._values[i, d]
+
+    def growth(self, i: int, d: int) -> dict[int, int]:
+        """Return the growth function of entry i on d features with two classes, at the points where it is known."""
+        shape = self._shapes.get(i)
+        if shape is None or d < 1:
+            return {}
+        with _lock:
+            seed = _known.get((str(shape), Features(binary=d)))
+        found = dict(seed.growth) if seed is not None else {}
+        if i != self._root and shape.n_nodes <= _GROWTH_NODES and not getattr(_asking, "engine", False):
+            answers = {m: _ask_growth(shape, m, d) for m in range(2, _GROWTH_POINTS.get(d, 0) + 1)}
+            found.update({m: value for m, value in answers.items() if value is not None})
+        return found
 
 
 def binary_count(state: State) -> int | None:

@@ -90,15 +90,17 @@ def mixed(table: Table, features: Features, most: int, seeded: bool) -> int:
     With ``seeded``, binary features alone: VC dimensions of the substructures by rank (Simon 1991) and by the exact
     engine. Beyond 1,000 points, where doubles end, ``most`` is returned.
     """
-    known = _binary_knowledge(table) if seeded and not features.real else None
+    known = _binary_knowledge(table) if seeded and not features.real else (None, None)
     if features.n_features > MAX_FEATURES:
         return most
-    found = FastRows(table, features, known).vc_bound(most)
+    found = FastRows(table, features, *known).vc_bound(most)
     return most if found == MAX_POINTS else found
 
 
-def _binary_knowledge(table: Table) -> Callable[[int, State], int | None]:
-    """Return upper bounds on the VC dimension of an entry with d binary features left and a constant test.
+def _binary_knowledge(
+    table: Table,
+) -> tuple[Callable[[int, State], int | None], Callable[[int, State], dict[int, int]]]:
+    """Return upper bounds on VC dimension and growth of an entry with d binary features left and a constant test.
 
     A constant test is a feature that is constant on the sample: so many features and one more. By rank nothing is
     gained from it: nodes that send all one way leave a tree of no larger rank.
@@ -113,7 +115,11 @@ def _binary_knowledge(table: Table) -> Callable[[int, State], int | None]:
         exact = seeds.value(i, d + 1)
         return min(by_rank, exact) if exact else by_rank
 
-    return vc_known
+    def growth_known(i: int, state: State) -> dict[int, int]:
+        d = binary_count(state)
+        return seeds.growth(i, d + 1) if d is not None else {}
+
+    return vc_known, growth_known
 
 
 def entry_ranks(table: Table) -> list[int]:

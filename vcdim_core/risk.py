@@ -10,7 +10,7 @@ cut them off at 1.
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+import threading
 from typing import Literal
 
 import numpy as np
@@ -127,9 +127,8 @@ def srm_bound(
     return _result(errors + 0.5 * (epsilon + np.sqrt(epsilon * epsilon + 4.0 * errors * epsilon)), clip)
 
 
-@lru_cache(maxsize=1)
-def _wedderburn_table() -> list[int]:
-    return [0, 1]
+_wedderburn_lock = threading.Lock()
+_wedderburn = [0, 1]  # only grows, under the lock
 
 
 def wedderburn_etherington(n_leaves: int) -> int:
@@ -156,15 +155,13 @@ def wedderburn_etherington(n_leaves: int) -> int:
     [0, 1, 1, 1, 2, 3, 6, 11, 23, 46, 98]
     """
     n_leaves = check_int("n_leaves", n_leaves, 0)
-    table = _wedderburn_table()
-    while len(table) <= n_leaves:
-        n = len(table)
-        half = n // 2
-        total = sum(table[i] * table[n - i] for i in range(1, (n + 1) // 2))
-        if n % 2 == 0:
-            total += table[half] * (table[half] + 1) // 2
-        # One step of a list that only grows; two threads would append equal values in turn.
-        if len(table) == n:
+    table = _wedderburn
+    with _wedderburn_lock:
+        for n in range(len(table), n_leaves + 1):
+            half = n // 2
+            total = sum(table[i] * table[n - i] for i in range(1, (n + 1) // 2))
+            if n % 2 == 0:
+                total += table[half] * (table[half] + 1) // 2
             table.append(total)
     return table[n_leaves]
 
