@@ -59,6 +59,9 @@ cdef dict outcome_arrays(const Outcome* o):
     with nogil:
         for i in range(n):
             r = o.records + order[i]
+            if r.left < 0:
+                # A node that best-first growing searched but did not split is a leaf.
+                r.feature, r.test, r.missing_left, r.threshold, r.gain, r.set_end = -1, 0, -1, 0.0, 0.0, r.set_start
             feature[i], test[i], missing[i] = r.feature, r.test, r.missing_left
             left[i] = place[r.left] if r.left >= 0 else -1
             right[i] = place[r.right] if r.right >= 0 else -1

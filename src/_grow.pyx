@@ -22,7 +22,7 @@ from cpython.exc cimport PyErr_CheckSignals
 
 from criteria cimport (CHI2, ENTROPY, ERROR, GAIN_RATIO, GINI, HYPERGEOMETRIC, ORTHOGONALITY, table_gain, table_value)
 from nominal cimport Run, run_is_left, scan_one_against_rest, scan_subsets
-from outcome cimport (Outcome, Record, outcome_add, outcome_add_category, outcome_free, outcome_init, outcome_merge)
+from outcome cimport (Outcome, Record, Rules, outcome_add, outcome_add_category, outcome_free, outcome_init, outcome_merge)
 from radix cimport real_t, sort_items
 from scan cimport (Best, Node, best_clear, column_rises, lanes_available, midpoint, node_set, scan_sorted)
 from significance cimport significance
@@ -43,14 +43,6 @@ cdef struct Open:
     Py_ssize_t depth
     Best best               # its best split, feature -1 without one
     double priority         # best first: weighted gain
-
-
-cdef struct Rules:
-    Py_ssize_t max_depth
-    Py_ssize_t max_leaves   # 0: depth first, no limit
-    Py_ssize_t min_split
-    double min_gain
-    double alpha            # 1: no test of significance
 
 
 cdef struct Data:

@@ -1,11 +1,7 @@
 /* Wide-vector helpers of the split search, chosen at run time; every one has a portable twin beside it.
 
    lanes_available()        1 when the wide twins may be called
-   lanes_sign_bits(a)       how many of 64 32-bit items have their top bit set
-   lanes_bin_*              bin numbers of up to 4096 values: clamp(trunc((x - low) * scale), 0, top)
-   lanes_range_*            smallest and largest value, and whether any is NaN
-
-   The twins agree to the last bit: one subtraction, one multiplication and one truncation per value, no fusing. */
+   lanes_sign_count(a)      how many of 64 32-bit items have their top bit set */
 #ifndef VCDIM_LANES_H
 #define VCDIM_LANES_H
 #include <stdint.h>
@@ -45,26 +41,30 @@ static inline int lanes_available(void) {
 
 /* ---- top bits of 64 items ---- */
 
-static inline uint64_t lanes_sign_bits_plain(const uint32_t *a) {
-    uint64_t out = 0;
-    for (int i = 0; i < 64; i++) out |= (uint64_t) (a[i] >> 31) << i;
+static inline int lanes_sign_count_plain(const uint32_t *a) {
+    int out = 0;
+    for (int i = 0; i < 64; i++) out += (int) (a[i] >> 31);
     return out;
 }
 
 #if LANES_X86
-LANES_TARGET static uint64_t lanes_sign_bits_wide(const uint32_t *a) {
-    uint64_t out = 0;
+LANES_TARGET static int lanes_sign_count_wide(const uint32_t *a) {
+    /* Eight partial sums: add up the top bits as numbers, then the lanes. */
+    __m256i total = _mm256_setzero_si256();
     for (int i = 0; i < 8; i++)
-        out |= (uint64_t) (uint32_t) _mm256_movemask_ps(_mm256_loadu_ps((const float *) (a + 8 * i))) << (8 * i);
-    return out;
+        total = _mm256_add_epi32(total, _mm256_srli_epi32(_mm256_loadu_si256((const __m256i *) (a + 8 * i)), 31));
+    __m128i half = _mm_add_epi32(_mm256_castsi256_si128(total), _mm256_extracti128_si256(total, 1));
+    half = _mm_add_epi32(half, _mm_shuffle_epi32(half, 0x4e));
+    half = _mm_add_epi32(half, _mm_shuffle_epi32(half, 0xb1));
+    return _mm_cvtsi128_si32(half);
 }
 #endif
 
-static inline uint64_t lanes_sign_bits(const uint32_t *a, int wide) {
+static inline int lanes_sign_count(const uint32_t *a, int wide) {
 #if LANES_X86
-    if (wide) return lanes_sign_bits_wide(a);
+    if (wide) return lanes_sign_count_wide(a);
 #endif
     (void) wide;
-    return lanes_sign_bits_plain(a);
+    return lanes_sign_count_plain(a);
 }
 #endif

@@ -22,6 +22,14 @@ cdef struct Record:
     int64_t set_end
 
 
+cdef struct Rules:
+    Py_ssize_t max_depth
+    Py_ssize_t max_leaves   # 0: depth first, no limit
+    Py_ssize_t min_split
+    double min_gain
+    double alpha            # 1: no test of significance
+
+
 cdef struct Outcome:
     Record* records
     double* values          # K class weights per record

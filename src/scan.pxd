@@ -20,8 +20,7 @@ from radix cimport real_t
 
 cdef extern from "lanes.h" nogil:
     int lanes_available()
-    int lanes_popcount64(uint64_t x)
-    uint64_t lanes_sign_bits(const uint32_t* a, int wide)
+    int lanes_sign_count(const uint32_t* a, int wide)
 
 
 cdef struct Best:
@@ -127,7 +126,7 @@ cdef inline void scan_pair(
     cdef Py_ssize_t i = 0
     cdef double l1 = 0.0, ones
     while i + 64 <= n:
-        ones = lanes_popcount64(lanes_sign_bits(a + i, node.wide))
+        ones = lanes_sign_count(a + i, node.wide)
         if not block_is_dead(node, i - l1, l1, 64 - ones, ones, best.score):
             scan_pair_live(node, x, step, a, n, i, i + 64, l1, feature, best)
             if best.perfect:

@@ -1,0 +1,554 @@
+"""Growing a whole tree on features with few values: every possible test is a column of bits.
+
+A feature with codes 0 .. C - 1 gives C - 1 columns "code <= j" (ordinal, integer, binary features) or C columns
+"code == j" (nominal, one against the rest).  An open node owns its columns, one bit per row, and one plane of bits for
+each class but one; then
+
+* search: for each column c, |c| and |c & plane_k| by population count: 64 rows per instruction;
+* split: the winning column is the mask; every other column is compressed under it and under its complement.
+
+Columns die out.  Inside a feature the sets "code <= j" are nested, so a column with as many bits as the one before it is
+the same set and is dropped, as are empty and full ones and those with fewer than the least rows on a side; what is
+dropped in a node is dropped below it.  A column keeps the codes ``low`` and ``high`` between which it cuts in this node:
+low is the largest code on the left and high the smallest on the right, so that the threshold lies midway between values
+that occur.  Deep nodes thus cost a few instructions per surviving column.
+
+Cost of a node: O(columns * classes * n / 64).  Memory: one bit per row and column, at most twice.
+"""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcpy, memset
+from cpython.exc cimport PyErr_CheckSignals
+
+from criteria cimport (CHI2, ENTROPY, GAIN_RATIO, GINI, HYPERGEOMETRIC, score_counts, score_pair, table_gain,
+                       table_value)
+from outcome cimport (Outcome, Record, Rules, outcome_add, outcome_free, outcome_init, outcome_merge)
+from scan cimport lanes_available, midpoint
+from significance cimport significance
+
+cdef extern from "bitplanes.h" nogil:
+    void planes_count(const uint64_t*, Py_ssize_t A, Py_ssize_t W, const uint64_t* planes, Py_ssize_t P,
+                      uint32_t* out, int wide)
+    void planes_compress(const uint64_t* columns, const int32_t* which, Py_ssize_t A, Py_ssize_t W,
+                         const uint64_t* mask, uint64_t* out, Py_ssize_t width, uint8_t* sizes, uint64_t* steps,
+                         int wide)
+    void planes_from_codes(const uint8_t* codes, Py_ssize_t m, int cut, int equal, uint64_t* out, int wide)
+
+ctypedef fused floating_t:
+    float
+    double
+
+cdef enum:
+    SIGNAL_STEP = 40000000  # words handled between two looks for signals
+
+
+cdef struct Cut:
+    int32_t feature
+    uint16_t low            # largest code on the left; the code itself in a "code == j" column
+    uint16_t high           # smallest code on the right
+
+
+cdef struct Block:
+    int64_t record          # its number in the outcome
+    Py_ssize_t n            # rows
+    Py_ssize_t W            # words per column
+    Py_ssize_t A            # columns
+    Py_ssize_t P            # class planes: one per class that occurs, but the first
+    Py_ssize_t depth
+    Cut* cuts               # A
+    uint64_t* columns       # A x W; the block of memory starts here
+    uint64_t* planes        # P x W
+    int32_t* classes        # P + 1 classes that occur
+    int32_t* kept           # the columns that live on, after the search
+    Py_ssize_t n_kept
+    Py_ssize_t best         # winning column, -1 without one
+    double score
+    double priority
+
+
+cdef struct Job:
+    int criterion
+    int wide
+    Py_ssize_t K
+    Py_ssize_t least
+    Py_ssize_t root_words
+    double total
+    Rules rules
+    const double* T
+    const double* lows      # smallest value of each feature: value = low + code
+    const int32_t* tests    # 0 "code <= j", 1 "code == j"
+    Outcome out
+    Block** open            # stack or heap
+    Py_ssize_t open_count
+    Py_ssize_t open_capacity
+    Py_ssize_t defer        # blocks of at most this many rows are left to other threads
+    uint32_t* counts        # of all columns of one node: A x (P + 1)
+    double* scratch         # l and N of the classes that occur, table: 4 K
+    uint8_t* sizes          # scratch of planes_compress
+    uint64_t* steps
+    uint64_t* mask          # complement of the winning column
+    int64_t work
+    volatile int* stop
+
+
+# ---- blocks ---------------------------------------------------------------------------------------------------------
+
+cdef Block* block_new(Py_ssize_t n, Py_ssize_t A, Py_ssize_t P) noexcept nogil:
+    """A block with room for A columns and P planes, all in one piece of memory; NULL without memory."""
+    cdef Py_ssize_t W = (n + 63) // 64
+    cdef size_t words = <size_t> (A + P) * W * 8, cuts = <size_t> A * sizeof(Cut)
+    cdef char* memory = <char*> malloc(sizeof(Block) + words + cuts + 4 * (A + P + 1))
+    cdef Block* b = <Block*> memory
+    if b == NULL:
+        return NULL
+    b.n, b.W, b.A, b.P = n, W, A, P
+    b.columns = <uint64_t*> (memory + sizeof(Block))
+    b.planes = b.columns + A * W
+    b.cuts = <Cut*> (b.planes + P * W)
+    b.classes = <int32_t*> (b.cuts + A)
+    b.kept = b.classes + P + 1
+    b.n_kept = 0
+    b.best = -1
+    b.score = b.priority = 0.0
+    return b
+
+
+cdef inline double column_score(const Job* j, const Block* b, const uint32_t* count, double* l, const double* N) noexcept nogil:
+    """The score of one column from its counts."""
+    cdef Py_ssize_t k
+    cdef double first = count[0]
+    if j.K == 2:
+        return score_pair(j.criterion, j.T, first - count[1], count[1],
+                          N[0] - (first - count[1]), N[1] - count[1])
+    for k in range(1, b.P + 1):
+        l[k] = count[k]
+        first -= l[k]
+    l[0] = first
+    if b.P == 1 and j.criterion == GINI:
+        # As many-class Gini, so that two classes left of ten are scored as in the presorted lists.
+        return ((l[0] * l[0] + l[1] * l[1]) / count[0]
+                + ((N[0] - l[0]) * (N[0] - l[0]) + (N[1] - l[1]) * (N[1] - l[1])) / (b.n - count[0]))
+    return score_all(j, b.P + 1, l, N, count[0], b.n - <double> count[0])
+
+
+cdef inline double score_all(const Job* j, Py_ssize_t K, double* l, const double* N, double nl, double nr) noexcept nogil:
+    """``score_counts`` by the formula for many classes even when only two occur here."""
+    if K == 2:
+        # A third class that is absent changes no sum.
+        l[2] = 0.0
+        return score_counts(j.criterion, j.T, 3, l, N, nl, nr)
+    return score_counts(j.criterion, j.T, K, l, N, nl, nr)
+
+
+cdef inline int is_perfect(const Job* j, const uint32_t* count, const double* N) noexcept nogil:
+    """Two classes: both sides are pure."""
+    return j.K == 2 and ((count[1] == 0 and count[0] == N[0]) or (count[1] == count[0] and count[0] == N[1]))
+
+
+cdef void block_search(Job* j, Block* b) noexcept nogil:
+    """Count every column, drop the dead ones, choose the best."""
+    cdef Py_ssize_t i, k, stride = b.P + 1
+    cdef uint32_t nl, previous = 0
+    cdef int32_t feature = -1
+    cdef int nested, is_kept = 0
+    cdef const uint32_t* count = j.counts
+    cdef double* l = j.scratch
+    cdef double* N = j.scratch + j.K + 1
+    cdef double score
+    cdef const double* value = j.out.values + b.record * j.K
+    for k in range(stride):
+        N[k] = value[b.classes[k]]
+    N[stride] = 0.0
+    planes_count(b.columns, b.A, b.W, b.planes, b.P, j.counts, j.wide)
+    b.best = -1
+    b.n_kept = 0
+    b.score = -INFINITY
+    for i in range(b.A):
+        nl = count[i * stride]
+        nested = j.tests[b.cuts[i].feature] == 0
+        if nested and b.cuts[i].feature == feature and nl == previous:
+            # The same set as the column before: the gap above it is wider.
+            if is_kept:
+                b.cuts[b.kept[b.n_kept - 1]].high = b.cuts[i].high
+            continue
+        feature = b.cuts[i].feature
+        previous = nl
+        is_kept = nl >= j.least and b.n - <Py_ssize_t> nl >= j.least
+        if not is_kept:
+            continue
+        b.kept[b.n_kept] = <int32_t> i
+        b.n_kept += 1
+        score = column_score(j, b, count + i * stride, l, N)
+        if score > b.score:
+            b.score = score
+            b.best = i
+            if is_perfect(j, count + i * stride, N):
+                # Both children are leaves; only the gap above this column is still of interest.
+                while i + 1 < b.A and nested and b.cuts[i + 1].feature == feature and count[(i + 1) * stride] == nl:
+                    i += 1
+                    b.cuts[b.best].high = b.cuts[i].high
+                break
+
+
+cdef void block_settle(Job* j, Block* b) noexcept nogil:
+    """Write the winning test into the record, or drop it where a rule refuses it; leaves both child tables in scratch."""
+    cdef Py_ssize_t K = j.K, k, at, stride = b.P + 1
+    cdef double* table = j.scratch + 2 * K + 4
+    cdef const double* value = j.out.values + b.record * K
+    cdef Record* record = j.out.records + b.record
+    cdef Cut* cut
+    cdef uint32_t* count = j.counts
+    if b.best < 0:
+        return
+    cut = b.cuts + b.best
+    planes_count(b.columns + b.best * b.W, 1, b.W, b.planes, b.P, count, j.wide)
+    for k in range(2 * K):
+        table[k] = 0.0
+    table[b.classes[0]] = count[0]
+    for k in range(1, stride):
+        table[b.classes[k]] = count[k]
+        table[b.classes[0]] -= count[k]
+    for k in range(K):
+        table[K + k] = value[k] - table[k]
+    record.feature = cut.feature
+    record.test = <int8_t> j.tests[cut.feature]
+    record.threshold = j.lows[cut.feature] + cut.low
+    if record.test == 0:
+        record.threshold = midpoint(record.threshold, j.lows[cut.feature] + cut.high)
+    record.gain = table_gain(j.criterion, 2, K, table, value, j.T if j.criterion == HYPERGEOMETRIC else NULL)
+    if record.gain < j.rules.min_gain or (
+            j.rules.alpha < 1.0 and significance(j.criterion, 2, K, table, value) > j.rules.alpha):
+        record.feature = -1
+        record.test = 0
+        record.gain = record.threshold = 0.0
+        b.best = -1
+        return
+    b.priority = record.gain
+    if j.criterion != CHI2 and j.criterion != HYPERGEOMETRIC:
+        b.priority *= b.n / j.total
+
+
+cdef inline int is_final(const Job* j, const double* value, Py_ssize_t n, Py_ssize_t depth) noexcept nogil:
+    """Whether a node must be a leaf without looking at its features: pure, too small or too deep."""
+    cdef Py_ssize_t k, present = 0
+    if n < j.rules.min_split or n < 2 * j.least or depth >= j.rules.max_depth:
+        return 1
+    for k in range(j.K):
+        present += value[k] > 0.0
+        if present == 2:
+            return 0
+    return 1
+
+
+cdef Block* block_child(Job* j, const Block* b, const double* value, Py_ssize_t n, const uint64_t* mask) noexcept nogil:
+    """The rows of b under the mask, kept columns only; NULL without memory."""
+    cdef Py_ssize_t k, P = -1, i
+    cdef int32_t which
+    cdef Block* child
+    for k in range(b.P + 1):
+        P += value[b.classes[k]] > 0.0
+    child = block_new(n, b.n_kept, P)
+    if child == NULL:
+        return NULL
+    for i in range(b.n_kept):
+        child.cuts[i] = b.cuts[b.kept[i]]
+    planes_compress(b.columns, b.kept, b.n_kept, b.W, mask, child.columns, child.W, j.sizes, j.steps, j.wide)
+    P = 0
+    for k in range(b.P + 1):
+        if value[b.classes[k]] > 0.0:
+            child.classes[P] = b.classes[k]
+            if P:
+                # k >= 1 here: the class before this one that occurs took the place of the first
+                which = <int32_t> (k - 1)
+                planes_compress(b.planes, &which, 1, b.W, mask, child.planes + (P - 1) * child.W, child.W, j.sizes,
+                                j.steps, j.wide)
+            P += 1
+    child.depth = b.depth + 1
+    return child
+
+
+# ---- the frontier ---------------------------------------------------------------------------------------------------
+
+cdef inline int comes_first(const Block* a, const Block* b) noexcept nogil:
+    """Best first: larger weighted gain, then the older node."""
+    return a.priority > b.priority or (a.priority == b.priority and a.record < b.record)
+
+
+cdef int frontier_push(Job* j, Block* b) noexcept nogil:
+    """Add an open block: on top of the stack, or into the heap; -1 without memory."""
+    cdef Py_ssize_t i = j.open_count
+    cdef void* grown
+    if i == j.open_capacity:
+        grown = realloc(j.open, (2 * i + 64) * sizeof(Block*))
+        if grown == NULL:
+            return -1
+        j.open = <Block**> grown
+        j.open_capacity = 2 * i + 64
+    j.open_count += 1
+    if j.rules.max_leaves:
+        while i > 0 and comes_first(b, j.open[(i - 1) // 2]):
+            j.open[i] = j.open[(i - 1) // 2]
+            i = (i - 1) // 2
+    j.open[i] = b
+    return 0
+
+
+cdef Block* frontier_pop(Job* j) noexcept nogil:
+    """Take the next open block: the top of the stack, or the best of the heap."""
+    cdef Py_ssize_t i = 0, child, n
+    cdef Block* first
+    cdef Block* last
+    j.open_count -= 1
+    n = j.open_count
+    if not j.rules.max_leaves:
+        return j.open[n]
+    first = j.open[0]
+    last = j.open[n]
+    while 2 * i + 1 < n:
+        child = 2 * i + 1
+        if child + 1 < n and comes_first(j.open[child + 1], j.open[child]):
+            child += 1
+        if not comes_first(j.open[child], last):
+            break
+        j.open[i] = j.open[child]
+        i = child
+    j.open[i] = last
+    return first
+
+
+_pending = []
+
+
+cdef int look_for_signals(Job* j, int64_t work) noexcept nogil:
+    """Count work and let Python handle signals now and then; 1 when growing must stop."""
+    j.work += work
+    if j.work > SIGNAL_STEP:
+        j.work = 0
+        with gil:
+            try:
+                PyErr_CheckSignals()
+            except BaseException as error:
+                j.stop[0] = 1
+                _pending.append(error)
+    return j.stop[0]
+
+
+cdef int consider(Job* j, Block* b) noexcept nogil:
+    """Search a new block and put it on the frontier if it has a split; -1 without memory."""
+    block_search(j, b)
+    look_for_signals(j, b.A * (b.P + 3) * b.W)
+    if j.rules.max_leaves:
+        block_settle(j, b)
+    if b.best < 0:
+        free(b)
+        return 0
+    return frontier_push(j, b)
+
+
+cdef int expand(Job* j, Block* b) noexcept nogil:
+    """Split a settled block and consider its children; -1 without memory.  Frees the block."""
+    cdef double* table = j.scratch + 2 * j.K + 4
+    cdef double* value
+    cdef const uint64_t* winner = b.columns + b.best * b.W
+    cdef Block* children[2]
+    cdef Py_ssize_t side, i, n
+    cdef int64_t record
+    cdef double rows
+    cdef int code = 0
+    children[0] = children[1] = NULL
+    for side in range(2):
+        rows = 0.0
+        for i in range(j.K):
+            rows += table[side * j.K + i]
+        n = <Py_ssize_t> rows
+        record = outcome_add(&j.out, table + side * j.K, n)
+        if record < 0:
+            code = -1
+            break
+        if side == 0:
+            j.out.records[b.record].left = record
+        else:
+            j.out.records[b.record].right = record
+        if is_final(j, table + side * j.K, n, b.depth + 1):
+            continue
+        if side == 1:
+            for i in range(b.W):
+                j.mask[i] = ~winner[i]
+            if b.n % 64:
+                j.mask[b.W - 1] &= (<uint64_t> 1 << (b.n % 64)) - 1
+        children[side] = block_child(j, b, table + side * j.K, n, winner if side == 0 else j.mask)
+        if children[side] == NULL:
+            code = -1
+            break
+        children[side].record = record
+    free(b)
+    for side in range(1, -1, -1):
+        if children[side] != NULL:
+            if code < 0:
+                free(children[side])
+            else:
+                code = consider(j, children[side])
+    return code
+
+
+cdef int grow_all(Job* j, Py_ssize_t leaves) noexcept nogil:
+    """Split open blocks until none is left or there are enough leaves; -1 without memory."""
+    cdef Block* b
+    while j.open_count and not j.stop[0]:
+        if j.rules.max_leaves and leaves >= j.rules.max_leaves:
+            break
+        b = frontier_pop(j)
+        block_settle(j, b)
+        if b.best < 0:
+            free(b)
+            continue
+        leaves += 1
+        if expand(j, b) < 0:
+            return -1
+    return 0
+
+
+# ---- Python side ----------------------------------------------------------------------------------------------------
+
+cdef class BitGrower:
+    """Columns of bits for all rows, then growing; the methods release the GIL."""
+
+    cdef Job job
+    cdef double* T
+    cdef double* root_value
+    cdef volatile int stop
+    cdef object keep
+
+    def __cinit__(self, const uint8_t[:, ::1] codes, const int32_t[::1] sizes, const double[::1] lows,
+                  const int32_t[::1] tests, const int32_t[::1] y, Py_ssize_t K, int criterion, Py_ssize_t least,
+                  Py_ssize_t max_depth, Py_ssize_t max_leaves, Py_ssize_t min_split, double min_gain, double alpha):
+        cdef Job* j = &self.job
+        cdef Py_ssize_t d = codes.shape[0], m = codes.shape[1], i, A = 0
+        self.keep = (codes, sizes, lows, tests, y)
+        j.criterion, j.wide, j.K, j.least, j.total = criterion, lanes_available(), K, least, m
+        j.rules = Rules(max_depth, max_leaves, min_split, min_gain, alpha)
+        j.lows, j.tests, j.stop = &lows[0], &tests[0], &self.stop
+        self.stop = 0
+        outcome_init(&j.out, K)
+        for i in range(d):
+            A += columns_of(sizes[i], tests[i])
+        self.allocate(m, A)
+        if criterion == ENTROPY or criterion == GAIN_RATIO or criterion == HYPERGEOMETRIC:
+            self.T = <double*> malloc(8 * (m + 1))
+            if self.T == NULL:
+                raise MemoryError(f"expected {8 * m} bytes for a table")
+            for i in range(m + 1):
+                self.T[i] = table_value(criterion, i)
+        j.T = self.T
+        self.plant(codes, sizes, y, A)
+
+    cdef int allocate(self, Py_ssize_t m, Py_ssize_t A) except -1:
+        """All scratch."""
+        cdef Job* j = &self.job
+        cdef Py_ssize_t W = (m + 63) // 64
+        j.counts = <uint32_t*> malloc(4 * (A + 1) * (j.K + 1))
+        j.scratch = <double*> calloc(4 * j.K + 8, 8)
+        j.sizes = <uint8_t*> malloc(W)
+        j.steps = <uint64_t*> malloc(48 * W)
+        j.mask = <uint64_t*> malloc(8 * W)
+        self.root_value = <double*> calloc(j.K, 8)
+        if (j.counts == NULL or j.scratch == NULL or j.sizes == NULL or j.steps == NULL or j.mask == NULL
+                or self.root_value == NULL):
+            raise MemoryError(f"expected {60 * W} bytes of scratch")
+        return 0
+
+    cdef int plant(self, const uint8_t[:, ::1] codes, const int32_t[::1] sizes, const int32_t[::1] y,
+                   Py_ssize_t A) except -1:
+        """Make the root and its block, and search it."""
+        cdef Job* j = &self.job
+        cdef Py_ssize_t m = codes.shape[1], f, c, k, at = 0, i
+        cdef Block* b
+        for i in range(m):
+            self.root_value[y[i]] += 1.0
+        b = block_new(m, A, j.K - 1)
+        if b == NULL or outcome_add(&j.out, self.root_value, m) < 0:
+            free(b)
+            raise MemoryError(f"expected {A * m // 8} bytes for columns of bits")
+        b.record, b.depth = 0, 0
+        with nogil:
+            for f in range(codes.shape[0]):
+                for c in range(columns_of(sizes[f], j.tests[f])):
+                    b.cuts[at] = Cut(<int32_t> f, <uint16_t> c, <uint16_t> (c + 1))
+                    planes_from_codes(&codes[f, 0], m, <int> c, j.tests[f], b.columns + at * b.W, j.wide)
+                    at += 1
+            memset(b.planes, 0, 8 * b.P * b.W)
+            for k in range(j.K):
+                b.classes[k] = <int32_t> k
+            for i in range(m):
+                if y[i]:
+                    b.planes[(y[i] - 1) * b.W + i // 64] |= <uint64_t> 1 << (i % 64)
+        if is_final(j, self.root_value, m, 0):
+            free(b)
+        elif consider(j, b) < 0:
+            raise MemoryError("expected memory for the root")
+        return 0
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i
+        for i in range(self.job.open_count):
+            free(self.job.open[i])
+        outcome_free(&self.job.out)
+        free(self.job.open)
+        free(self.job.counts)
+        free(self.job.scratch)
+        free(self.job.sizes)
+        free(self.job.steps)
+        free(self.job.mask)
+        free(self.T)
+        free(self.root_value)
+
+    def run(self):
+        """Grow everything below the root."""
+        cdef int code
+        with nogil:
+            code = grow_all(&self.job, 1)
+        if self.stop and _pending:
+            raise _pending.pop()
+        if code < 0:
+            raise MemoryError("expected memory for the nodes of the tree")
+
+    def address(self):
+        """Where the outcome is, for ``_flatten.arrays``."""
+        return <size_t> &self.job.out
+
+
+cdef inline Py_ssize_t columns_of(int32_t size, int32_t test) noexcept nogil:
+    """How many columns a feature with this many codes has; one of two complementary columns is enough."""
+    if size < 2:
+        return 0
+    return size - 1 if test == 0 or size == 2 else size
+
+
+def encode(const floating_t[:, :] X, uint8_t[:, ::1] codes, int32_t[::1] sizes, double[::1] lows, int limit):
+    """Byte codes of columns that hold whole numbers within ``limit`` of their smallest; False as soon as one does not."""
+    cdef Py_ssize_t m = X.shape[0], d = X.shape[1], f, i, step = X.strides[0] // <Py_ssize_t> sizeof(floating_t)
+    cdef const floating_t* x
+    cdef floating_t low, high
+    cdef int bad, code
+    cdef uint8_t* out
+    for f in range(d):
+        x = &X[0, f]
+        out = &codes[f, 0]
+        with nogil:
+            low = high = x[0]
+            for i in range(m):
+                low = x[i * step] if x[i * step] < low else low
+                high = x[i * step] if x[i * step] > high else high
+            bad = not (high - low < limit)
+            if not bad:
+                for i in range(m):
+                    code = <int> (x[i * step] - low)
+                    bad |= code != x[i * step] - low
+                    out[i] = <uint8_t> code
+        if bad:
+            return False
+        lows[f] = low
+        sizes[f] = <int32_t> (high - low) + 1
+    return True
