@@ -439,8 +439,8 @@ cdef class Grower:
     cdef list deferred
 
     def __cinit__(self, const float[:, :] single, const double[:, :] wide, const int32_t[::1] y, const double[::1] w,
-                  const int32_t[::1] tests, Py_ssize_t K, int criterion, Py_ssize_t least, bint general, int shift,
-                  Py_ssize_t max_depth, Py_ssize_t max_leaves, Py_ssize_t min_split, double min_gain, double alpha,
+                  const int32_t[::1] tests, Py_ssize_t K, int criterion, Py_ssize_t least, double lightest, bint general,
+                  int shift, Py_ssize_t max_depth, Py_ssize_t max_leaves, Py_ssize_t min_split, double min_gain, double alpha,
                   Py_ssize_t n_workers):
         cdef Data* data = &self.data
         cdef Py_ssize_t i
@@ -477,6 +477,7 @@ cdef class Grower:
                 self.T[i] = table_value(criterion, i)
         for i in range(n_workers):
             self.set_worker(&self.workers[i], K, criterion, least, shift, &w[0] if w is not None else NULL)
+            self.workers[i].node.lightest = lightest
 
     cdef int allocate(self, Py_ssize_t K) except -1:
         """Lists, marks and workers."""

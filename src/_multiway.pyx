@@ -41,6 +41,9 @@ cdef struct Job:
     int32_t* rows           # the list of rows
     int32_t* spare
     double* table           # largest arity x K
+    int64_t* rows_in        # rows of each value
+    int64_t least           # fewest rows of a branch that holds something
+    double lightest         # its least weight
     int64_t* place          # largest arity + 1
 
 
@@ -54,19 +57,25 @@ cdef void fill_table(Job* j, int64_t start, int64_t end, Py_ssize_t f) noexcept 
     cdef int64_t i
     cdef int32_t row
     memset(j.table, 0, j.arity[f] * j.K * sizeof(double))
+    memset(j.rows_in, 0, j.arity[f] * sizeof(int64_t))
     for i in range(start, end):
         row = j.rows[i]
+        j.rows_in[code[row]] += 1
         j.table[code[row] * j.K + j.y[row]] += row_weight(j, row)
 
 
 cdef Py_ssize_t filled_branches(const Job* j, Py_ssize_t f) noexcept nogil:
-    """How many branches of the table hold something."""
+    """How many branches of the table hold something; 0 where one of them holds too little."""
     cdef Py_ssize_t v, k, out = 0
+    cdef double weight
     for v in range(j.arity[f]):
-        for k in range(j.K):
-            if j.table[v * j.K + k] > 0.0:
-                out += 1
-                break
+        if j.rows_in[v]:
+            weight = 0.0
+            for k in range(j.K):
+                weight += j.table[v * j.K + k]
+            if j.rows_in[v] < j.least or weight < j.lightest:
+                return 0
+            out += 1
     return out
 
 
@@ -112,7 +121,8 @@ cdef void sort_range(Job* j, int64_t start, int64_t end, Py_ssize_t f) noexcept 
 
 
 def grow(const int32_t[:, ::1] codes, const int32_t[::1] arity, const int32_t[::1] y, const double[::1] w,
-         Py_ssize_t K, int criterion, Py_ssize_t max_depth, Py_ssize_t min_split, double min_gain, double alpha):
+         Py_ssize_t K, int criterion, Py_ssize_t max_depth, Py_ssize_t min_split, Py_ssize_t least, double lightest,
+         double min_gain, double alpha):
     """Grow a tree; returns lists (feature, depth, n, value, gain, parent), nodes in the order of creation.
 
     Children of a node are created together, in the order of the values.
@@ -128,9 +138,11 @@ def grow(const int32_t[:, ::1] codes, const int32_t[::1] arity, const int32_t[::
     spare = np.empty(m, dtype=np.int32)
     table = np.empty((widest, K))
     place = np.empty(widest + 2, dtype=np.int64)
+    rows_in = np.empty(widest, dtype=np.int64)
     cdef int32_t[::1] rows_view = rows, spare_view = spare
     cdef double[:, ::1] table_view = table
-    cdef int64_t[::1] place_view = place
+    cdef int64_t[::1] place_view = place, rows_in_view = rows_in
+    j.rows_in, j.least, j.lightest = &rows_in_view[0], least, lightest
     j.criterion, j.m, j.d, j.K = criterion, m, d, K
     j.codes, j.arity, j.y = &codes[0, 0], &arity[0], &y[0]
     j.w = NULL

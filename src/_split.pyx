@@ -77,6 +77,7 @@ cdef int search_init(
     s.node.wide = lanes_available()
     s.node.K = K
     s.node.least = least
+    s.node.lightest = 0.0
     s.node.shift = shift
     s.node.mask = (<uint32_t> 1 << shift) - 1
     s.node.T = s.T

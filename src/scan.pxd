@@ -36,6 +36,7 @@ cdef struct Node:
     int wide                # whether the wide twins of lanes.h may run
     Py_ssize_t K            # classes
     Py_ssize_t least        # fewest rows on a side
+    double lightest         # least weight of a side (weighted rows only)
     int shift               # class bits start here in an item
     uint32_t mask           # row bits of an item
     const double* T         # table of x log2 x or ln x!, or NULL (fractional weights)
@@ -264,6 +265,8 @@ cdef inline void try_sides(
             nl += node.r[k]
         rows = position + (n_missing if side else 0)
         if rows < node.least or n + n_missing - rows < node.least or not (0.0 < nl < node.n):
+            continue
+        if nl < node.lightest or node.n - nl < node.lightest:
             continue
         score = score_counts(node.criterion, node.T, node.K, node.r, node.N, nl, node.n - nl)
         if score > best.score:

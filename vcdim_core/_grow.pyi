@@ -14,6 +14,7 @@ class Grower:
         K: int,
         criterion: int,
         least: int,
+        lightest: float,
         general: bool,
         shift: int,
         max_depth: int,

@@ -10,6 +10,8 @@ def grow(
     criterion: int,
     max_depth: int,
     min_split: int,
+    least: int,
+    lightest: float,
     min_gain: float,
     alpha: float,
 ) -> tuple[list[int], list[int], list[npt.NDArray[np.float64]], list[float], list[int]]: ...

@@ -5,6 +5,7 @@ Messages are lower case and say what was expected, then what came: ``expected d 
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterable
 
@@ -47,3 +48,20 @@ def text_error(sentence: str, text: str, position: int) -> ValueError:
     excerpt = "".join(" " if character.isspace() else character for character in text[start:stop])
     head, tail = "..." if start else "", "..." if stop < len(text) else ""
     return ValueError(f"{sentence}\n    {head}{excerpt}{tail}\n    {' ' * (len(head) + position - start)}^")
+
+
+def check_number(name: str, value: object, low: float | None = None, high: float | None = None) -> float:
+    """Return ``value`` as a float inside [low, high], or raise naming the argument."""
+    if isinstance(value, (bool, str, bytes)):
+        raise TypeError(f"expected {name} to be a number, got {value!r}")
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise TypeError(f"expected {name} to be a number, got {value!r}") from None
+    if math.isnan(number):
+        raise ValueError(f"expected {name} to be a number, got nan")
+    if low is not None and number < low:
+        raise ValueError(f"expected {name} >= {low:g}, got {value!r}")
+    if high is not None and number > high:
+        raise ValueError(f"expected {name} <= {high:g}, got {value!r}")
+    return number

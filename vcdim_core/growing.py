@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ import numpy.typing as npt
 
 from . import _bitgrow, _flatten, _grow, _multiway
 from ._table import CRITERIA, MULTIWAY, ONE, SUBSET, Data, check_values, prepare
-from ._validation import check_choice, check_int
+from ._validation import check_choice, check_int, check_number
 from .trees import Tree, _rebuild, tree_from_arrays
 
 _UNLIMITED = 2**62
@@ -30,6 +31,7 @@ class _Rules:
     max_leaves: int
     min_split: int
     least: int
+    lightest: float
     min_gain: float
     alpha: float
 
@@ -48,6 +50,7 @@ def grow_tree(
     max_leaf_nodes: int | None = None,
     min_samples_split: int = 2,
     min_samples_leaf: int = 1,
+    min_weight_fraction_leaf: float = 0.0,
     min_gain: float = 0.0,
     alpha: float | None = None,
     n_jobs: int = 1,
@@ -68,7 +71,9 @@ def grow_tree(
     max_leaf_nodes : int, optional
         Most leaves.  The tree is then grown best first: the node with the largest weighted gain next.
     min_samples_split, min_samples_leaf : int
-        Fewest rows in a node that is split, and on either side of a split.
+        Fewest rows in a node that is split, and in every branch that holds any.
+    min_weight_fraction_leaf : float
+        Least share of the whole weight in every branch that holds any row.
     min_gain : float
         Least gain of a split.
     alpha : float, optional
@@ -114,11 +119,12 @@ def grow_tree(
     """
     check_choice("criterion", criterion, CRITERIA)
     check_choice("tree", tree, ("binary", "multiway"))
-    rules = _rules(
-        criterion, max_depth, max_leaf_nodes, min_samples_split, min_samples_leaf, min_gain, alpha
-    )
     jobs = check_int("n_jobs", n_jobs, 1)
     data = prepare(X, y, sample_weight, feature_kinds, nominal, missing)
+    rules = _rules(
+        data, criterion, max_depth, max_leaf_nodes, min_samples_split, min_samples_leaf, min_weight_fraction_leaf,
+        min_gain, alpha,
+    )  # fmt: skip
     rest = {
         "classes": data.classes, "n_features": data.X.shape[1], "takes_missing": missing == "best",
         "feature_names": feature_names, "categories": categories, "criterion": criterion,
@@ -126,8 +132,8 @@ def grow_tree(
     if feature_names is not None and len(feature_names) != data.X.shape[1]:
         raise ValueError(f"expected {data.X.shape[1]} feature names, got {len(feature_names)}")
     if tree == "multiway":
-        if max_leaf_nodes is not None or min_samples_leaf != 1:
-            raise ValueError("expected no max_leaf_nodes and min_samples_leaf = 1 for a multiway tree")
+        if max_leaf_nodes is not None:
+            raise ValueError(f"expected no max_leaf_nodes for a multiway tree, got {max_leaf_nodes}")
         return _grow_multiway(data, rules, rest)
     if (data.tests == MULTIWAY).any():
         raise ValueError('expected tree="multiway" for multiway features, got tree="binary"')
@@ -135,27 +141,23 @@ def grow_tree(
 
 
 def _rules(
-    criterion: str, max_depth: int | None, max_leaf_nodes: int | None, min_samples_split: int, min_samples_leaf: int,
-    min_gain: float, alpha: float | None,
+    data: Data, criterion: str, max_depth: int | None, max_leaf_nodes: int | None, min_samples_split: int,
+    min_samples_leaf: int, min_weight_fraction_leaf: float, min_gain: float, alpha: float | None,
 ) -> _Rules:  # fmt: skip
-    """Check the stopping rules."""
-    if isinstance(min_gain, bool) or not isinstance(min_gain, (int, float, np.floating, np.integer)):
-        raise TypeError(f"expected min_gain to be a number, got {min_gain!r}")
-    if not min_gain >= 0:
-        raise ValueError(f"expected min_gain >= 0, got {min_gain!r}")
-    if alpha is not None:
-        if isinstance(alpha, bool) or not isinstance(alpha, (int, float, np.floating, np.integer)):
-            raise TypeError(f"expected alpha to be a number or None, got {alpha!r}")
-        if not 0 <= alpha <= 1:
-            raise ValueError(f"expected alpha in [0, 1], got {alpha!r}")
+    """Check the stopping rules; a least weight of rows that all count once becomes a least number of rows."""
+    share = check_number("min_weight_fraction_leaf", min_weight_fraction_leaf, 0.0, 0.5)
+    least = check_int("min_samples_leaf", min_samples_leaf, 1)
+    if data.weights is None:
+        least = max(least, math.ceil(share * data.X.shape[0]))
     return _Rules(
         CRITERIA.index(criterion),
         _UNLIMITED if max_depth is None else check_int("max_depth", max_depth, 1),
         0 if max_leaf_nodes is None else check_int("max_leaf_nodes", max_leaf_nodes, 2),
         check_int("min_samples_split", min_samples_split, 2),
-        check_int("min_samples_leaf", min_samples_leaf, 1),
-        float(min_gain),
-        1.0 if alpha is None else float(alpha),
+        least,
+        0.0 if data.weights is None else share * float(data.weights.sum()),
+        check_number("min_gain", min_gain, 0.0),
+        1.0 if alpha is None else check_number("alpha", alpha, 0.0, 1.0),
     )
 
 
@@ -194,7 +196,7 @@ def _grow_lists(data: Data, rules: _Rules, jobs: int) -> dict[str, npt.NDArray[A
     general = data.has_missing or data.weights is not None
     grower = _grow.Grower(
         single, wide, data.codes, data.weights, data.tests, int(data.classes.size), rules.criterion, rules.least,
-        general, data.shift, rules.max_depth, rules.max_leaves, rules.min_split, rules.min_gain, rules.alpha, 1,
+        rules.lightest, general, data.shift, rules.max_depth, rules.max_leaves, rules.min_split, rules.min_gain, rules.alpha, 1,
     )  # fmt: skip
     grower.sort(0, data.X.shape[1])
     if grower.start():
@@ -214,7 +216,7 @@ def _grow_multiway(data: Data, rules: _Rules, rest: dict[str, Any]) -> Tree:
     arity = np.array([found.size for found in values], dtype=np.int32)
     feature_of, rows, value, gain, parents = _multiway.grow(
         codes, arity, data.codes, data.weights, int(data.classes.size), rules.criterion, rules.max_depth,
-        rules.min_split, rules.min_gain, rules.alpha,
+        rules.min_split, rules.least, rules.lightest, rules.min_gain, rules.alpha,
     )  # fmt: skip
     return _wrap_multiway(feature_of, rows, value, gain, parents, values, rest)
 
