@@ -50,7 +50,7 @@ def quartile_cuts(x: Any, weights: Any = None) -> npt.NDArray[np.float64]:
     return np.unique(cuts)
 
 
-def natural_cuts(x: Any, weights: Any = None, *, bins: int | None = None, smoothing: int = 4) -> npt.NDArray[np.float64]:
+def natural_cuts(x: Any, weights: Any = None, *, bins: int | None = None, smoothing: int = 1) -> npt.NDArray[np.float64]:
     """Return cut-points at the local minima of a smoothed histogram of ``x``.
 
     Parameters
