@@ -31,9 +31,23 @@ from significance cimport significance
 cdef extern from "bitplanes.h" nogil:
     void planes_count(const uint64_t*, Py_ssize_t A, Py_ssize_t W, const uint64_t* planes, Py_ssize_t P,
                       uint32_t* out, int wide)
-    void planes_compress(const uint64_t* columns, const int32_t* which, Py_ssize_t A, Py_ssize_t W,
-                         const uint64_t* mask, uint64_t* out, Py_ssize_t width, uint8_t* sizes, uint64_t* steps,
-                         int wide)
+    ctypedef struct PlanesCut:
+        int32_t feature
+        uint16_t low
+        uint16_t high
+    ctypedef struct PlanesFilter:
+        int32_t feature
+        uint32_t count
+        int kept
+        Py_ssize_t alive
+    int planes_admit(PlanesFilter* f, PlanesCut cut, uint32_t count, Py_ssize_t n, Py_ssize_t least, PlanesCut* cuts,
+                     uint32_t* counts)
+    Py_ssize_t planes_child(const uint64_t* columns, const PlanesCut* cuts, Py_ssize_t A, Py_ssize_t W,
+                            const uint64_t* mask, Py_ssize_t n, Py_ssize_t least, uint64_t* out, Py_ssize_t width,
+                            PlanesCut* out_cuts, uint32_t* out_counts, uint8_t* sizes, uint64_t* steps, int wide)
+    Py_ssize_t planes_gini(const uint64_t* columns, const uint32_t* counts, Py_ssize_t A, Py_ssize_t W,
+                           const uint64_t* planes, Py_ssize_t P, const double* N, double n, int two, double* score,
+                           int wide)
     void planes_from_codes(const uint8_t* codes, Py_ssize_t m, int cut, int equal, uint64_t* out, int wide)
 
 ctypedef fused floating_t:
@@ -44,12 +58,6 @@ cdef enum:
     SIGNAL_STEP = 40000000  # words handled between two looks for signals
 
 
-cdef struct Cut:
-    int32_t feature
-    uint16_t low            # largest code on the left; the code itself in a "code == j" column
-    uint16_t high           # smallest code on the right
-
-
 cdef struct Block:
     int64_t record          # its number in the outcome
     Py_ssize_t n            # rows
@@ -57,12 +65,11 @@ cdef struct Block:
     Py_ssize_t A            # columns
     Py_ssize_t P            # class planes: one per class that occurs, but the first
     Py_ssize_t depth
-    Cut* cuts               # A
-    uint64_t* columns       # A x W; the block of memory starts here
+    PlanesCut* cuts         # A tests, see bitplanes.h
+    uint32_t* counts        # A: bits of each column
+    uint64_t* columns       # A x W
     uint64_t* planes        # P x W
     int32_t* classes        # P + 1 classes that occur
-    int32_t* kept           # the columns that live on, after the search
-    Py_ssize_t n_kept
     Py_ssize_t best         # winning column, -1 without one
     double score
     double priority
@@ -98,18 +105,17 @@ cdef struct Job:
 cdef Block* block_new(Py_ssize_t n, Py_ssize_t A, Py_ssize_t P) noexcept nogil:
     """A block with room for A columns and P planes, all in one piece of memory; NULL without memory."""
     cdef Py_ssize_t W = (n + 63) // 64
-    cdef size_t words = <size_t> (A + P) * W * 8, cuts = <size_t> A * sizeof(Cut)
+    cdef size_t words = <size_t> (A + P) * W * 8, cuts = <size_t> A * sizeof(PlanesCut)
     cdef char* memory = <char*> malloc(sizeof(Block) + words + cuts + 4 * (A + P + 1))
     cdef Block* b = <Block*> memory
     if b == NULL:
         return NULL
     b.n, b.W, b.A, b.P = n, W, A, P
-    b.columns = <uint64_t*> (memory + sizeof(Block))
-    b.planes = b.columns + A * W
-    b.cuts = <Cut*> (b.planes + P * W)
-    b.classes = <int32_t*> (b.cuts + A)
-    b.kept = b.classes + P + 1
-    b.n_kept = 0
+    b.planes = <uint64_t*> (memory + sizeof(Block))
+    b.columns = b.planes + P * W
+    b.cuts = <PlanesCut*> (b.columns + A * W)
+    b.counts = <uint32_t*> (b.cuts + A)
+    b.classes = <int32_t*> (b.counts + A)
     b.best = -1
     b.score = b.priority = 0.0
     return b
@@ -126,10 +132,6 @@ cdef inline double column_score(const Job* j, const Block* b, const uint32_t* co
         l[k] = count[k]
         first -= l[k]
     l[0] = first
-    if b.P == 1 and j.criterion == GINI:
-        # As many-class Gini, so that two classes left of ten are scored as in the presorted lists.
-        return ((l[0] * l[0] + l[1] * l[1]) / count[0]
-                + ((N[0] - l[0]) * (N[0] - l[0]) + (N[1] - l[1]) * (N[1] - l[1])) / (b.n - count[0]))
     return score_all(j, b.P + 1, l, N, count[0], b.n - <double> count[0])
 
 
@@ -142,18 +144,9 @@ cdef inline double score_all(const Job* j, Py_ssize_t K, double* l, const double
     return score_counts(j.criterion, j.T, K, l, N, nl, nr)
 
 
-cdef inline int is_perfect(const Job* j, const uint32_t* count, const double* N) noexcept nogil:
-    """Two classes: both sides are pure."""
-    return j.K == 2 and ((count[1] == 0 and count[0] == N[0]) or (count[1] == count[0] and count[0] == N[1]))
-
-
 cdef void block_search(Job* j, Block* b) noexcept nogil:
-    """Count every column, drop the dead ones, choose the best."""
+    """Choose the best column, the first of equals."""
     cdef Py_ssize_t i, k, stride = b.P + 1
-    cdef uint32_t nl, previous = 0
-    cdef int32_t feature = -1
-    cdef int nested, is_kept = 0
-    cdef const uint32_t* count = j.counts
     cdef double* l = j.scratch
     cdef double* N = j.scratch + j.K + 1
     cdef double score
@@ -161,35 +154,17 @@ cdef void block_search(Job* j, Block* b) noexcept nogil:
     for k in range(stride):
         N[k] = value[b.classes[k]]
     N[stride] = 0.0
+    b.score = -INFINITY
+    if j.criterion == GINI or (j.criterion == CHI2 and j.K == 2):
+        b.best = planes_gini(b.columns, b.counts, b.A, b.W, b.planes, b.P, N, b.n, j.K == 2, &b.score, j.wide)
+        return
     planes_count(b.columns, b.A, b.W, b.planes, b.P, j.counts, j.wide)
     b.best = -1
-    b.n_kept = 0
-    b.score = -INFINITY
     for i in range(b.A):
-        nl = count[i * stride]
-        nested = j.tests[b.cuts[i].feature] == 0
-        if nested and b.cuts[i].feature == feature and nl == previous:
-            # The same set as the column before: the gap above it is wider.
-            if is_kept:
-                b.cuts[b.kept[b.n_kept - 1]].high = b.cuts[i].high
-            continue
-        feature = b.cuts[i].feature
-        previous = nl
-        is_kept = nl >= j.least and b.n - <Py_ssize_t> nl >= j.least
-        if not is_kept:
-            continue
-        b.kept[b.n_kept] = <int32_t> i
-        b.n_kept += 1
-        score = column_score(j, b, count + i * stride, l, N)
+        score = column_score(j, b, j.counts + i * stride, l, N)
         if score > b.score:
             b.score = score
             b.best = i
-            if is_perfect(j, count + i * stride, N):
-                # Both children are leaves; only the gap above this column is still of interest.
-                while i + 1 < b.A and nested and b.cuts[i + 1].feature == feature and count[(i + 1) * stride] == nl:
-                    i += 1
-                    b.cuts[b.best].high = b.cuts[i].high
-                break
 
 
 cdef void block_settle(Job* j, Block* b) noexcept nogil:
@@ -198,7 +173,7 @@ cdef void block_settle(Job* j, Block* b) noexcept nogil:
     cdef double* table = j.scratch + 2 * K + 4
     cdef const double* value = j.out.values + b.record * K
     cdef Record* record = j.out.records + b.record
-    cdef Cut* cut
+    cdef PlanesCut* cut
     cdef uint32_t* count = j.counts
     if b.best < 0:
         return
@@ -243,28 +218,28 @@ cdef inline int is_final(const Job* j, const double* value, Py_ssize_t n, Py_ssi
 
 
 cdef Block* block_child(Job* j, const Block* b, const double* value, Py_ssize_t n, const uint64_t* mask) noexcept nogil:
-    """The rows of b under the mask, kept columns only; NULL without memory."""
-    cdef Py_ssize_t k, P = -1, i
-    cdef int32_t which
+    """The rows of b under the mask, living columns only; NULL without memory."""
+    cdef Py_ssize_t k, P = -1
     cdef Block* child
+    cdef PlanesCut cut = PlanesCut(-2, 0, 0)
+    cdef PlanesCut ignored
+    cdef uint32_t count
     for k in range(b.P + 1):
         P += value[b.classes[k]] > 0.0
-    child = block_new(n, b.n_kept, P)
+    child = block_new(n, b.A, P)
     if child == NULL:
         return NULL
-    for i in range(b.n_kept):
-        child.cuts[i] = b.cuts[b.kept[i]]
-    planes_compress(b.columns, b.kept, b.n_kept, b.W, mask, child.columns, child.W, j.sizes, j.steps, j.wide)
     P = 0
     for k in range(b.P + 1):
         if value[b.classes[k]] > 0.0:
             child.classes[P] = b.classes[k]
             if P:
-                # k >= 1 here: the class before this one that occurs took the place of the first
-                which = <int32_t> (k - 1)
-                planes_compress(b.planes, &which, 1, b.W, mask, child.planes + (P - 1) * child.W, child.W, j.sizes,
-                                j.steps, j.wide)
+                # Class k has the plane k - 1; a plane is kept like any column.
+                planes_child(b.planes + (k - 1) * b.W, &cut, 1, b.W, mask, n, 0, child.planes + (P - 1) * child.W,
+                             child.W, &ignored, &count, j.sizes, j.steps, j.wide)
             P += 1
+    child.A = planes_child(b.columns, b.cuts, b.A, b.W, mask, n, j.least, child.columns, child.W, child.cuts,
+                           child.counts, j.sizes, j.steps, j.wide)
     child.depth = b.depth + 1
     return child
 
@@ -463,8 +438,11 @@ cdef class BitGrower:
                    Py_ssize_t A) except -1:
         """Make the root and its block, and search it."""
         cdef Job* j = &self.job
-        cdef Py_ssize_t m = codes.shape[1], f, c, k, at = 0, i
+        cdef Py_ssize_t m = codes.shape[1], f, c, k, i
         cdef Block* b
+        cdef PlanesFilter filter = PlanesFilter(-1, 0, 0, 0)
+        cdef PlanesCut cut
+        cdef uint32_t count
         for i in range(m):
             self.root_value[y[i]] += 1.0
         b = block_new(m, A, j.K - 1)
@@ -475,9 +453,11 @@ cdef class BitGrower:
         with nogil:
             for f in range(codes.shape[0]):
                 for c in range(columns_of(sizes[f], j.tests[f])):
-                    b.cuts[at] = Cut(<int32_t> f, <uint16_t> c, <uint16_t> (c + 1))
-                    planes_from_codes(&codes[f, 0], m, <int> c, j.tests[f], b.columns + at * b.W, j.wide)
-                    at += 1
+                    planes_from_codes(&codes[f, 0], m, <int> c, j.tests[f], b.columns + filter.alive * b.W, j.wide)
+                    planes_count(b.columns + filter.alive * b.W, 1, b.W, NULL, 0, &count, j.wide)
+                    cut = PlanesCut(<int32_t> f, <uint16_t> c, <uint16_t> (c if j.tests[f] else c + 1))
+                    planes_admit(&filter, cut, count, m, j.least, b.cuts, b.counts)
+            b.A = filter.alive
             memset(b.planes, 0, 8 * b.P * b.W)
             for k in range(j.K):
                 b.classes[k] = <int32_t> k
@@ -526,29 +506,67 @@ cdef inline Py_ssize_t columns_of(int32_t size, int32_t test) noexcept nogil:
     return size - 1 if test == 0 or size == 2 else size
 
 
-def encode(const floating_t[:, :] X, uint8_t[:, ::1] codes, int32_t[::1] sizes, double[::1] lows, int limit):
-    """Byte codes of columns that hold whole numbers within ``limit`` of their smallest; False as soon as one does not."""
-    cdef Py_ssize_t m = X.shape[0], d = X.shape[1], f, i, step = X.strides[0] // <Py_ssize_t> sizeof(floating_t)
-    cdef const floating_t* x
-    cdef floating_t low, high
-    cdef int bad, code
-    cdef uint8_t* out
-    for f in range(d):
-        x = &X[0, f]
-        out = &codes[f, 0]
-        with nogil:
-            low = high = x[0]
-            for i in range(m):
-                low = x[i * step] if x[i * step] < low else low
-                high = x[i * step] if x[i * step] > high else high
-            bad = not (high - low < limit)
-            if not bad:
-                for i in range(m):
-                    code = <int> (x[i * step] - low)
-                    bad |= code != x[i * step] - low
-                    out[i] = <uint8_t> code
+cdef int column_ranges(const floating_t* x, Py_ssize_t m, Py_ssize_t d, Py_ssize_t row, Py_ssize_t column,
+                       double* lows, double* highs, int limit) noexcept nogil:
+    """Smallest and largest value of each column; 0 as soon as one spans ``limit`` or more.  By blocks of rows, so that
+    either memory order is read once."""
+    cdef Py_ssize_t start = 0, stop, f, i
+    cdef floating_t low, high, value
+    while start < m:
+        stop = start + 256 if start + 256 < m else m
+        for f in range(d):
+            low = high = x[start * row + f * column]
+            for i in range(start, stop):
+                value = x[i * row + f * column]
+                low = value if value < low else low
+                high = value if value > high else high
+            if start == 0 or low < lows[f]:
+                lows[f] = low
+            if start == 0 or high > highs[f]:
+                highs[f] = high
+            if not (highs[f] - lows[f] < limit):
+                return 0
+        start = stop
+    return 1
+
+
+cdef int column_codes(const floating_t* x, Py_ssize_t m, Py_ssize_t d, Py_ssize_t row, Py_ssize_t column,
+                      const double* lows, uint8_t* codes) noexcept nogil:
+    """value - low as bytes, column by column; 0 where some value is not a whole number above it."""
+    cdef Py_ssize_t start = 0, stop, f, i
+    cdef floating_t low, value
+    cdef int code, bad = 0
+    while start < m:
+        stop = start + 256 if start + 256 < m else m
+        for f in range(d):
+            low = <floating_t> lows[f]
+            for i in range(start, stop):
+                value = x[i * row + f * column] - low
+                code = <int> value
+                bad |= <floating_t> code != value
+                codes[f * m + i] = <uint8_t> code
         if bad:
-            return False
-        lows[f] = low
-        sizes[f] = <int32_t> (high - low) + 1
-    return True
+            return 0
+        start = stop
+    return 1
+
+
+def encode(const floating_t[:, :] X, uint8_t[:, ::1] codes, int32_t[::1] sizes, double[::1] lows, int limit):
+    """Byte codes of columns that hold whole numbers within ``limit`` of their smallest; False if one does not.
+
+    X holds no NaN.
+    """
+    cdef Py_ssize_t m = X.shape[0], d = X.shape[1], f, size = sizeof(floating_t)
+    cdef int good
+    cdef double* highs = <double*> malloc(8 * d)
+    if highs == NULL:
+        raise MemoryError(f"expected {8 * d} bytes")
+    with nogil:
+        good = column_ranges(&X[0, 0], m, d, X.strides[0] // size, X.strides[1] // size, &lows[0], highs, limit)
+        if good:
+            good = column_codes(&X[0, 0], m, d, X.strides[0] // size, X.strides[1] // size, &lows[0], &codes[0, 0])
+        if good:
+            for f in range(d):
+                sizes[f] = <int32_t> (highs[f] - lows[f]) + 1
+        free(highs)
+    return bool(good)

@@ -2,7 +2,8 @@
 
    A column holds one bit per row of a node, 64 rows per word, the last word padded with zeros.
    planes_count        for each column c: |c|, |c & p_1|, ..., |c & p_P|
-   planes_compress     for each column the bits under a mask, closed up (parallel extract)
+   planes_child        the columns of a child: the bits under a mask, closed up (parallel extract), dead columns left out
+   planes_gini         the best column by Gini, counts and scores in one pass
    planes_from_codes   the column "code <= cut" or "code == cut" of byte codes
 
    Each has a portable body; on x86 the same body is compiled again for BMI2 and POPCNT and chosen at run time. */
@@ -55,16 +56,66 @@ static inline uint64_t planes_extract_plain(uint64_t x, uint64_t mask, const uin
     return x;
 }
 
-#define PLANES_COMPRESS(EXTRACT)                                                                                    \
+/* One candidate test: low is the largest code on its left, high the smallest on its right; low == high says that the
+   column is "code == low" instead of "code <= low". */
+typedef struct {
+    int32_t feature;
+    uint16_t low;
+    uint16_t high;
+} PlanesCut;
+
+/* Which columns live on while they are visited in order. */
+typedef struct {
+    int32_t feature;      /* of the column before */
+    uint32_t count;       /* its bits */
+    int kept;             /* whether it lives on */
+    ptrdiff_t alive;      /* columns kept so far */
+} PlanesFilter;
+
+/* Takes the next column, of `count` bits among n rows, into the list or not; 1 if it lives on.  Columns of one feature
+   are nested, so one with as many bits as the one before is the same set: only the gap above that one gets wider. */
+LANES_INLINE int planes_admit(PlanesFilter *f, PlanesCut cut, uint32_t count, ptrdiff_t n, ptrdiff_t least,
+                              PlanesCut *cuts, uint32_t *counts) {
+    int nested = cut.low != cut.high;
+    if (nested && cut.feature == f->feature && count == f->count) {
+        if (f->kept) cuts[f->alive - 1].high = cut.high;
+        return 0;
+    }
+    f->feature = cut.feature;
+    f->count = count;
+    f->kept = (ptrdiff_t) count >= least && n - (ptrdiff_t) count >= least;
+    if (!f->kept) return 0;
+    cuts[f->alive] = cut;
+    counts[f->alive] = count;
+    f->alive++;
+    return 1;
+}
+
+/* The columns of a child of n rows: the bits under the mask, closed up, those that live on; returns how many.
+   out has room for A columns of `width` words; sizes and steps are scratch of W and 6 W entries. */
+#define PLANES_CHILD(EXTRACT)                                                                                       \
+    PlanesFilter filter = {-1, 0, 0, 0};                                                                            \
+    if (W == 1) {                                                                                                   \
+        const ptrdiff_t w = 0;                                                                                      \
+        for (ptrdiff_t i = 0; i < A; i++) {                                                                         \
+            const uint64_t *c = columns + i;                                                                        \
+            uint64_t bits = EXTRACT;                                                                                \
+            out[filter.alive] = bits;                                                                               \
+            planes_admit(&filter, cuts[i], (uint32_t) lanes_popcount64(bits), n, least, out_cuts, out_counts);      \
+        }                                                                                                           \
+        return filter.alive;                                                                                        \
+    }                                                                                                               \
     for (ptrdiff_t i = 0; i < A; i++) {                                                                             \
-        const uint64_t *c = columns + (ptrdiff_t) which[i] * W;                                                     \
+        const uint64_t *c = columns + i * W;                                                                        \
+        uint64_t *to = out + filter.alive * width;                                                                  \
         uint64_t held = 0;                                                                                          \
+        uint32_t total = 0;                                                                                         \
         int fill = 0;                                                                                               \
-        uint64_t *to = out + i * width;                                                                             \
         for (ptrdiff_t w = 0; w < W; w++) {                                                                         \
             uint64_t bits = EXTRACT;                                                                                \
             int size = sizes[w];                                                                                    \
             held |= bits << fill;                                                                                   \
+            total += (uint32_t) lanes_popcount64(bits);                                                             \
             if (fill + size >= 64) {                                                                                \
                 *to++ = held;                                                                                       \
                 held = fill ? bits >> (64 - fill) : 0;                                                              \
@@ -74,18 +125,80 @@ static inline uint64_t planes_extract_plain(uint64_t x, uint64_t mask, const uin
             }                                                                                                       \
         }                                                                                                           \
         if (fill) *to = held;                                                                                       \
-    }
+        planes_admit(&filter, cuts[i], total, n, least, out_cuts, out_counts);                                      \
+    }                                                                                                               \
+    return filter.alive;
 
-/* Keeps of the columns which[0..A) the bits under the mask; width words each.  sizes and steps are scratch of W and 6 W
-   entries; steps may be NULL when wide. */
-static void planes_compress_plain(const uint64_t *columns, const int32_t *which, ptrdiff_t A, ptrdiff_t W,
-                                  const uint64_t *mask, uint64_t *out, ptrdiff_t width, uint8_t *sizes,
-                                  uint64_t *steps) {
+static ptrdiff_t planes_child_plain(const uint64_t *columns, const PlanesCut *cuts, ptrdiff_t A, ptrdiff_t W,
+                                    const uint64_t *mask, ptrdiff_t n, ptrdiff_t least, uint64_t *out, ptrdiff_t width,
+                                    PlanesCut *out_cuts, uint32_t *out_counts, uint8_t *sizes, uint64_t *steps) {
     for (ptrdiff_t w = 0; w < W; w++) {
         sizes[w] = (uint8_t) lanes_popcount64(mask[w]);
         planes_steps(mask[w], steps + 6 * w);
     }
-    PLANES_COMPRESS(planes_extract_plain(c[w], mask[w], steps + 6 * w))
+    PLANES_CHILD(planes_extract_plain(c[w], mask[w], steps + 6 * w))
+}
+
+/* The best Gini split of two classes: cross^2 / (nl nr) with cross = l1 n - nl N1.  Starts from *score, returns the
+   first column that reaches the largest score beyond it, -1 without one; stops at a perfect split. */
+LANES_INLINE ptrdiff_t planes_gini2_body(const uint64_t *columns, const uint32_t *counts, ptrdiff_t A, ptrdiff_t W,
+                                         const uint64_t *plane, double N1, double n, double *score) {
+    double limit = *score * (1.0 - 1e-15), N0 = n - N1, perfect = N0 * N1 * (N0 * N1);
+    ptrdiff_t best = -1;
+    for (ptrdiff_t i = 0; i < A; i++, columns += W) {
+        uint32_t both = 0;
+        for (ptrdiff_t w = 0; w < W; w++) both += (uint32_t) lanes_popcount64(columns[w] & plane[w]);
+        double nl = counts[i], cross = both * n - nl * N1, square = cross * cross, sizes = nl * (n - nl);
+        if (square > limit * sizes) {
+            double here = square / sizes;
+            if (here > *score) {
+                *score = here;
+                limit = here * (1.0 - 1e-15);
+                best = i;
+                if (square == perfect) return best;
+            }
+        }
+    }
+    return best;
+}
+
+/* The same for more classes: sum l_k^2 / nl + sum r_k^2 / nr; the first class has no plane. */
+LANES_INLINE ptrdiff_t planes_gini_body(const uint64_t *columns, const uint32_t *counts, ptrdiff_t A, ptrdiff_t W,
+                                        const uint64_t *planes, ptrdiff_t P, const double *N, double n, double *score) {
+    double limit = *score, squares = 0.0;
+    ptrdiff_t best = -1;
+    for (ptrdiff_t k = 0; k <= P; k++) squares += N[k] * N[k];
+    for (ptrdiff_t i = 0; i < A; i++, columns += W) {
+        int64_t rest = counts[i], left = 0;
+        double dot = 0.0;
+        for (ptrdiff_t k = 0; k < P; k++) {
+            const uint64_t *p = planes + k * W;
+            int64_t both = 0;
+            for (ptrdiff_t w = 0; w < W; w++) both += lanes_popcount64(columns[w] & p[w]);
+            rest -= both;
+            left += both * both;
+            dot += (double) both * N[k + 1];
+        }
+        left += rest * rest;
+        dot += (double) rest * N[0];
+        double nl = counts[i], nr = n - nl, l = (double) left, r = squares - 2.0 * dot + l;
+        if (l * nr + r * nl > limit * (nl * nr)) {
+            double here = l / nl + r / nr;
+            if (here > *score) {
+                *score = here;
+                limit = here * (1.0 - 1e-15);
+                best = i;
+            }
+        }
+    }
+    return best;
+}
+
+static ptrdiff_t planes_gini_plain(const uint64_t *columns, const uint32_t *counts, ptrdiff_t A, ptrdiff_t W,
+                                   const uint64_t *planes, ptrdiff_t P, const double *N, double n, int two,
+                                   double *score) {
+    if (two) return planes_gini2_body(columns, counts, A, W, planes, N[1], n, score);
+    return planes_gini_body(columns, counts, A, W, planes, P, N, n, score);
 }
 
 static void planes_count_plain(const uint64_t *columns, ptrdiff_t A, ptrdiff_t W, const uint64_t *planes, ptrdiff_t P,
@@ -99,10 +212,23 @@ LANES_TARGET static void planes_count_wide(const uint64_t *columns, ptrdiff_t A,
     planes_count_body(columns, A, W, planes, P, out);
 }
 
-LANES_TARGET static void planes_compress_wide(const uint64_t *columns, const int32_t *which, ptrdiff_t A, ptrdiff_t W,
-                                              const uint64_t *mask, uint64_t *out, ptrdiff_t width, uint8_t *sizes) {
+LANES_TARGET static ptrdiff_t planes_child_wide(const uint64_t *columns, const PlanesCut *cuts, ptrdiff_t A, ptrdiff_t W,
+                                                const uint64_t *mask, ptrdiff_t n, ptrdiff_t least, uint64_t *out,
+                                                ptrdiff_t width, PlanesCut *out_cuts, uint32_t *out_counts,
+                                                uint8_t *sizes) {
     for (ptrdiff_t w = 0; w < W; w++) sizes[w] = (uint8_t) lanes_popcount64(mask[w]);
-    PLANES_COMPRESS(_pext_u64(c[w], mask[w]))
+    PLANES_CHILD(_pext_u64(c[w], mask[w]))
+}
+
+LANES_TARGET static ptrdiff_t planes_gini_wide(const uint64_t *columns, const uint32_t *counts, ptrdiff_t A, ptrdiff_t W,
+                                               const uint64_t *planes, ptrdiff_t P, const double *N, double n, int two,
+                                               double *score) {
+    if (W == 1) {
+        if (two) return planes_gini2_body(columns, counts, A, 1, planes, N[1], n, score);
+        return planes_gini_body(columns, counts, A, 1, planes, P, N, n, score);
+    }
+    if (two) return planes_gini2_body(columns, counts, A, W, planes, N[1], n, score);
+    return planes_gini_body(columns, counts, A, W, planes, P, N, n, score);
 }
 
 LANES_TARGET static void planes_from_codes_wide(const uint8_t *codes, ptrdiff_t m, int cut, int equal, uint64_t *out) {
@@ -137,17 +263,25 @@ static inline void planes_count(const uint64_t *columns, ptrdiff_t A, ptrdiff_t 
     planes_count_plain(columns, A, W, planes, P, out);
 }
 
-static inline void planes_compress(const uint64_t *columns, const int32_t *which, ptrdiff_t A, ptrdiff_t W,
-                                   const uint64_t *mask, uint64_t *out, ptrdiff_t width, uint8_t *sizes,
-                                   uint64_t *steps, int wide) {
+static inline ptrdiff_t planes_child(const uint64_t *columns, const PlanesCut *cuts, ptrdiff_t A, ptrdiff_t W,
+                                     const uint64_t *mask, ptrdiff_t n, ptrdiff_t least, uint64_t *out, ptrdiff_t width,
+                                     PlanesCut *out_cuts, uint32_t *out_counts, uint8_t *sizes, uint64_t *steps,
+                                     int wide) {
 #if LANES_X86
-    if (wide) {
-        planes_compress_wide(columns, which, A, W, mask, out, width, sizes);
-        return;
-    }
+    if (wide) return planes_child_wide(columns, cuts, A, W, mask, n, least, out, width, out_cuts, out_counts, sizes);
 #endif
     (void) wide;
-    planes_compress_plain(columns, which, A, W, mask, out, width, sizes, steps);
+    return planes_child_plain(columns, cuts, A, W, mask, n, least, out, width, out_cuts, out_counts, sizes, steps);
+}
+
+static inline ptrdiff_t planes_gini(const uint64_t *columns, const uint32_t *counts, ptrdiff_t A, ptrdiff_t W,
+                                    const uint64_t *planes, ptrdiff_t P, const double *N, double n, int two,
+                                    double *score, int wide) {
+#if LANES_X86
+    if (wide) return planes_gini_wide(columns, counts, A, W, planes, P, N, n, two, score);
+#endif
+    (void) wide;
+    return planes_gini_plain(columns, counts, A, W, planes, P, N, n, two, score);
 }
 
 static inline void planes_from_codes(const uint8_t *codes, ptrdiff_t m, int cut, int equal, uint64_t *out, int wide) {

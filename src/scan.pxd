@@ -119,6 +119,73 @@ cdef inline void scan_pair_live(
                 return
 
 
+cdef inline void scan_gini_live(
+    const Node* node, const real_t* x, Py_ssize_t step, const uint32_t* a, Py_ssize_t n,
+    Py_ssize_t start, Py_ssize_t stop, double cross, Py_ssize_t feature, Best* best
+) noexcept nogil:
+    """``scan_pair_live`` for Gini and chi-squared; cross = l1 N0 - l0 N1 before start.
+
+    cross^2 / (nl nr) is compared without division; the score itself is computed only for a likely new best.
+    """
+    cdef double N1 = node.N[1], total = node.n, limit = best.score * (1.0 - 1e-15), nl, score
+    cdef double steps[2]
+    cdef Py_ssize_t i
+    cdef uint32_t mask = node.mask
+    steps[0] = -N1
+    steps[1] = total - N1
+    if stop > n - node.least:
+        stop = n - node.least
+    for i in range(start, stop):
+        cross += steps[a[i] >> 31]
+        nl = i + 1
+        if cross * cross > limit * (nl * (total - nl)):
+            score = cross * cross / (nl * (total - nl))
+            if score > best.score and i + 1 >= node.least and column_rises(x, step, mask, a[i], a[i + 1]):
+                best.score = score
+                limit = score * (1.0 - 1e-15)
+                best.feature = feature
+                best.position = i + 1
+                # Both sides pure: l = (N0, 0) or (0, N1).
+                if cross * cross == (total - N1) * N1 * ((total - N1) * N1):
+                    best.perfect = 1
+                    return
+
+
+cdef inline int gini_is_dead(
+    const Node* node, double cross, double nl, double zeros, double ones, double limit
+) noexcept nogil:
+    """``block_is_dead`` for Gini and chi-squared: cross^2 < limit nl nr at all four corners."""
+    cdef double N0 = node.N[0], N1 = node.N[1], n = node.n, c, p
+    c, p = cross - zeros * N1, nl + zeros
+    if not (c * c < limit * (p * (n - p))):
+        return 0
+    c, p = cross + ones * N0, nl + ones
+    if not (c * c < limit * (p * (n - p))):
+        return 0
+    if not (cross * cross < limit * (nl * (n - nl))):
+        return 0
+    c, p = cross + ones * N0 - zeros * N1, nl + ones + zeros
+    return c * c < limit * (p * (n - p))
+
+
+cdef inline void scan_gini(
+    const Node* node, const real_t* x, Py_ssize_t step, const uint32_t* a, Py_ssize_t n,
+    Py_ssize_t feature, Best* best
+) noexcept nogil:
+    """``scan_pair`` for Gini and chi-squared, which order two-class splits alike."""
+    cdef Py_ssize_t i = 0
+    cdef double cross = 0.0, ones
+    while i + 64 <= n:
+        ones = lanes_sign_count(a + i, node.wide)
+        if not gini_is_dead(node, cross, i, 64 - ones, ones, best.score * (1.0 - 1e-14)):
+            scan_gini_live(node, x, step, a, n, i, i + 64, cross, feature, best)
+            if best.perfect:
+                return
+        cross += ones * node.N[0] - (64 - ones) * node.N[1]
+        i += 64
+    scan_gini_live(node, x, step, a, n, i, n, cross, feature, best)
+
+
 cdef inline void scan_pair(
     const Node* node, const real_t* x, Py_ssize_t step, const uint32_t* a, Py_ssize_t n,
     Py_ssize_t feature, Best* best
@@ -308,6 +375,8 @@ cdef inline void scan_sorted(
     """The best threshold of one feature by the method that fits; ``general`` when there are weights or missing values."""
     if general:
         scan_weighted(node, x, step, a, n, missing, feature, best)
+    elif node.K == 2 and (node.criterion == GINI or node.criterion == CHI2):
+        scan_gini(node, x, step, a, n, feature, best)
     elif node.K == 2:
         scan_pair(node, x, step, a, n, feature, best)
     elif node.criterion == GINI:
