@@ -56,6 +56,8 @@ ctypedef fused floating_t:
 
 cdef enum:
     SIGNAL_STEP = 40000000  # words handled between two looks for signals
+    POOL = 32               # freed blocks kept
+    SMALL = 16384           # bytes; smaller blocks are left to malloc, which is quick with them
 
 
 cdef struct Block:
@@ -73,6 +75,7 @@ cdef struct Block:
     Py_ssize_t best         # winning column, -1 without one
     double score
     double priority
+    size_t capacity         # bytes of the piece of memory that holds all this
 
 
 cdef struct Job:
@@ -98,16 +101,56 @@ cdef struct Job:
     uint64_t* mask          # complement of the winning column
     int64_t work
     volatile int* stop
+    Block* pool[POOL]       # freed blocks, to be used again: fresh memory costs more than the work on it
+    Py_ssize_t pooled
 
 
 # ---- blocks ---------------------------------------------------------------------------------------------------------
 
-cdef Block* block_new(Py_ssize_t n, Py_ssize_t A, Py_ssize_t P) noexcept nogil:
+cdef Block* block_take(Job* j, size_t size) noexcept nogil:
+    """Memory for a block: the tightest freed one of at most four times the size, else new; NULL without memory."""
+    cdef Py_ssize_t i, best = -1
+    cdef Block* b
+    if size > SMALL:
+        for i in range(j.pooled):
+            if size <= j.pool[i].capacity <= 4 * size and (
+                    best < 0 or j.pool[i].capacity < j.pool[best].capacity):
+                best = i
+    if best >= 0:
+        b = j.pool[best]
+        j.pooled -= 1
+        j.pool[best] = j.pool[j.pooled]
+        return b
+    b = <Block*> malloc(size)
+    if b != NULL:
+        b.capacity = size
+    return b
+
+
+cdef void block_free(Job* j, Block* b) noexcept nogil:
+    """Keep the memory of a block for later, or give it back: the smallest of a full pool goes."""
+    cdef Py_ssize_t i, least = 0
+    if b.capacity <= SMALL:
+        free(b)
+        return
+    if j.pooled < POOL:
+        j.pool[j.pooled] = b
+        j.pooled += 1
+        return
+    for i in range(1, POOL):
+        if j.pool[i].capacity < j.pool[least].capacity:
+            least = i
+    if j.pool[least].capacity < b.capacity:
+        j.pool[least], b = b, j.pool[least]
+    free(b)
+
+
+cdef Block* block_new(Job* j, Py_ssize_t n, Py_ssize_t A, Py_ssize_t P) noexcept nogil:
     """A block with room for A columns and P planes, all in one piece of memory; NULL without memory."""
     cdef Py_ssize_t W = (n + 63) // 64
     cdef size_t words = <size_t> (A + P) * W * 8, cuts = <size_t> A * sizeof(PlanesCut)
-    cdef char* memory = <char*> malloc(sizeof(Block) + words + cuts + 4 * (A + P + 1))
-    cdef Block* b = <Block*> memory
+    cdef Block* b = block_take(j, sizeof(Block) + words + cuts + 4 * (A + P + 1))
+    cdef char* memory = <char*> b
     if b == NULL:
         return NULL
     b.n, b.W, b.A, b.P = n, W, A, P
@@ -226,7 +269,7 @@ cdef Block* block_child(Job* j, const Block* b, const double* value, Py_ssize_t 
     cdef uint32_t count
     for k in range(b.P + 1):
         P += value[b.classes[k]] > 0.0
-    child = block_new(n, b.A, P)
+    child = block_new(j, n, b.A, P)
     if child == NULL:
         return NULL
     P = 0
@@ -317,7 +360,7 @@ cdef int consider(Job* j, Block* b) noexcept nogil:
     if j.rules.max_leaves:
         block_settle(j, b)
     if b.best < 0:
-        free(b)
+        block_free(j, b)
         return 0
     return frontier_push(j, b)
 
@@ -358,11 +401,11 @@ cdef int expand(Job* j, Block* b) noexcept nogil:
             code = -1
             break
         children[side].record = record
-    free(b)
+    block_free(j, b)
     for side in range(1, -1, -1):
         if children[side] != NULL:
             if code < 0:
-                free(children[side])
+                block_free(j, children[side])
             else:
                 code = consider(j, children[side])
     return code
@@ -377,7 +420,7 @@ cdef int grow_all(Job* j, Py_ssize_t leaves) noexcept nogil:
         b = frontier_pop(j)
         block_settle(j, b)
         if b.best < 0:
-            free(b)
+            block_free(j, b)
             continue
         leaves += 1
         if expand(j, b) < 0:
@@ -445,7 +488,7 @@ cdef class BitGrower:
         cdef uint32_t count
         for i in range(m):
             self.root_value[y[i]] += 1.0
-        b = block_new(m, A, j.K - 1)
+        b = block_new(j, m, A, j.K - 1)
         if b == NULL or outcome_add(&j.out, self.root_value, m) < 0:
             free(b)
             raise MemoryError(f"expected {A * m // 8} bytes for columns of bits")
@@ -474,6 +517,8 @@ cdef class BitGrower:
         cdef Py_ssize_t i
         for i in range(self.job.open_count):
             free(self.job.open[i])
+        for i in range(self.job.pooled):
+            free(self.job.pool[i])
         outcome_free(&self.job.out)
         free(self.job.open)
         free(self.job.counts)
@@ -507,23 +552,31 @@ cdef inline Py_ssize_t columns_of(int32_t size, int32_t test) noexcept nogil:
 
 
 cdef int column_ranges(const floating_t* x, Py_ssize_t m, Py_ssize_t d, Py_ssize_t row, Py_ssize_t column,
-                       double* lows, double* highs, int limit) noexcept nogil:
-    """Smallest and largest value of each column; 0 as soon as one spans ``limit`` or more.  By blocks of rows, so that
-    either memory order is read once."""
+                       floating_t* lows, floating_t* highs, int limit) noexcept nogil:
+    """Smallest and largest value of each column; 0 as soon as one spans ``limit`` or more.
+
+    Along rows where they are contiguous (C order), else along columns, by blocks of rows.
+    """
     cdef Py_ssize_t start = 0, stop, f, i
-    cdef floating_t low, high, value
+    cdef floating_t value
+    cdef const floating_t* here
+    for f in range(d):
+        lows[f] = highs[f] = x[f * column]
     while start < m:
         stop = start + 256 if start + 256 < m else m
-        for f in range(d):
-            low = high = x[start * row + f * column]
+        if column == 1:
             for i in range(start, stop):
-                value = x[i * row + f * column]
-                low = value if value < low else low
-                high = value if value > high else high
-            if start == 0 or low < lows[f]:
-                lows[f] = low
-            if start == 0 or high > highs[f]:
-                highs[f] = high
+                here = x + i * row
+                for f in range(d):
+                    lows[f] = here[f] if here[f] < lows[f] else lows[f]
+                    highs[f] = here[f] if here[f] > highs[f] else highs[f]
+        else:
+            for f in range(d):
+                for i in range(start, stop):
+                    value = x[i * row + f * column]
+                    lows[f] = value if value < lows[f] else lows[f]
+                    highs[f] = value if value > highs[f] else highs[f]
+        for f in range(d):
             if not (highs[f] - lows[f] < limit):
                 return 0
         start = stop
@@ -531,20 +584,35 @@ cdef int column_ranges(const floating_t* x, Py_ssize_t m, Py_ssize_t d, Py_ssize
 
 
 cdef int column_codes(const floating_t* x, Py_ssize_t m, Py_ssize_t d, Py_ssize_t row, Py_ssize_t column,
-                      const double* lows, uint8_t* codes) noexcept nogil:
-    """value - low as bytes, column by column; 0 where some value is not a whole number above it."""
+                      const floating_t* lows, uint8_t* codes, uint8_t* block) noexcept nogil:
+    """value - low as bytes, column by column; 0 where some value is not a whole number above it.
+
+    In C order 64 rows are converted along the rows into ``block`` (64 d bytes) and then turned.
+    """
     cdef Py_ssize_t start = 0, stop, f, i
-    cdef floating_t low, value
+    cdef floating_t value
+    cdef const floating_t* here
     cdef int code, bad = 0
     while start < m:
-        stop = start + 256 if start + 256 < m else m
-        for f in range(d):
-            low = <floating_t> lows[f]
+        stop = start + 64 if start + 64 < m else m
+        if column == 1:
             for i in range(start, stop):
-                value = x[i * row + f * column] - low
-                code = <int> value
-                bad |= <floating_t> code != value
-                codes[f * m + i] = <uint8_t> code
+                here = x + i * row
+                for f in range(d):
+                    value = here[f] - lows[f]
+                    code = <int> value
+                    bad |= <floating_t> code != value
+                    block[(i - start) * d + f] = <uint8_t> code
+            for f in range(d):
+                for i in range(stop - start):
+                    codes[f * m + start + i] = block[i * d + f]
+        else:
+            for f in range(d):
+                for i in range(start, stop):
+                    value = x[i * row + f * column] - lows[f]
+                    code = <int> value
+                    bad |= <floating_t> code != value
+                    codes[f * m + i] = <uint8_t> code
         if bad:
             return 0
         start = stop
@@ -557,16 +625,18 @@ def encode(const floating_t[:, :] X, uint8_t[:, ::1] codes, int32_t[::1] sizes, 
     X holds no NaN.
     """
     cdef Py_ssize_t m = X.shape[0], d = X.shape[1], f, size = sizeof(floating_t)
+    cdef Py_ssize_t row = X.strides[0] // size, column = X.strides[1] // size
     cdef int good
-    cdef double* highs = <double*> malloc(8 * d)
-    if highs == NULL:
-        raise MemoryError(f"expected {8 * d} bytes")
+    cdef floating_t* low = <floating_t*> malloc((2 * size + 64) * d)
+    if low == NULL:
+        raise MemoryError(f"expected {(2 * size + 64) * d} bytes")
     with nogil:
-        good = column_ranges(&X[0, 0], m, d, X.strides[0] // size, X.strides[1] // size, &lows[0], highs, limit)
+        good = column_ranges(&X[0, 0], m, d, row, column, low, low + d, limit)
         if good:
-            good = column_codes(&X[0, 0], m, d, X.strides[0] // size, X.strides[1] // size, &lows[0], &codes[0, 0])
+            good = column_codes(&X[0, 0], m, d, row, column, low, &codes[0, 0], <uint8_t*> (low + 2 * d))
         if good:
             for f in range(d):
-                sizes[f] = <int32_t> (highs[f] - lows[f]) + 1
-        free(highs)
+                lows[f] = low[f]
+                sizes[f] = <int32_t> (low[d + f] - low[f]) + 1
+        free(low)
     return bool(good)
