@@ -54,6 +54,11 @@ cdef extern from "bins.h" nogil:
     Py_ssize_t bins_select_wide(const double*, Py_ssize_t, const BinsCut*, const uint8_t*, double, uint64_t, uint64_t*, int)
     void bins_border_single(const float*, Py_ssize_t, const BinsCut*, int32_t, float*, float*, int)
     void bins_border_wide(const double*, Py_ssize_t, const BinsCut*, int32_t, double*, double*, int)
+    enum:
+        BINS_TURNED_SINGLE
+        BINS_TURNED_WIDE
+    void bins_turn_single(const float*, Py_ssize_t step, Py_ssize_t n, float* out, Py_ssize_t width, int lanes)
+    void bins_turn_wide(const double*, Py_ssize_t step, Py_ssize_t n, double* out, Py_ssize_t width, int lanes)
     Py_ssize_t bins_equal_single(const float*, const uint8_t*, Py_ssize_t, float, int32_t, uint32_t*, int)
     Py_ssize_t bins_equal_wide(const double*, const uint8_t*, Py_ssize_t, double, int32_t, uint32_t*, int)
 
@@ -93,7 +98,7 @@ cdef struct Search:
     double* scratch         # l, N, best l: 3 K
     double* best            # left counts of the answer
     double* T
-    char* piece             # BINS_CHUNK values
+    char* piece             # BINS_CHUNK values, or some columns of BINS_STRIDED
     # the answer
     double score
     Py_ssize_t feature
@@ -206,23 +211,49 @@ cdef void set_column(Search* s, const real_t* X, Py_ssize_t f, real_t low, real_
         c.cut = other
 
 
-cdef void fill_histograms(Search* s, const real_t* X) noexcept nogil:
-    """Count the rows of every column; pieces of rows outside, columns inside."""
-    cdef Py_ssize_t f, start, n
+cdef inline void add_piece(
+    Search* s, const real_t* x, Py_ssize_t f, Py_ssize_t start, Py_ssize_t n
+) noexcept nogil:
+    """Count n contiguous values of column f that belong to the rows from ``start`` on."""
+    if s.columns[f].state != BINNED:
+        return
+    if real_t is float:
+        bins_add_single(x, s.classes + start, n, &s.columns[f].cut, <int32_t> s.K, s.counts + f * s.B * s.K, s.node.wide)
+    else:
+        bins_add_wide(x, s.classes + start, n, &s.columns[f].cut, <int32_t> s.K, s.counts + f * s.B * s.K, s.node.wide)
+
+
+cdef void fill_by_rows(Search* s, const real_t* X) noexcept nogil:
+    """Count every column of a matrix with contiguous rows: some rows and some columns at a time are turned."""
+    cdef Py_ssize_t f, j, start = 0, n, group = BINS_TURNED_SINGLE if real_t is float else BINS_TURNED_WIDE
     cdef const real_t* x
+    cdef real_t* turned = <real_t*> s.piece
+    while start < s.m:
+        n = piece_size(s, start)
+        f = 0
+        while f + group <= s.d:
+            x = X + start * s.row_step + f
+            if real_t is float:
+                bins_turn_single(x, s.row_step, n, turned, BINS_STRIDED, s.node.wide)
+            else:
+                bins_turn_wide(x, s.row_step, n, turned, BINS_STRIDED, s.node.wide)
+            for j in range(group):
+                add_piece(s, <const real_t*> (turned + j * BINS_STRIDED), f + j, start, n)
+            f += group
+        while f < s.d:
+            add_piece(s, piece_of(s, X, f, start, n), f, start, n)
+            f += 1
+        start += n
+
+
+cdef void fill_histograms(Search* s, const real_t* X, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
+    """Count the rows of the columns [first, last); pieces of rows outside, columns inside."""
+    cdef Py_ssize_t f, start, n
     start = 0
     while start < s.m:
         n = piece_size(s, start)
-        for f in range(s.d):
-            if s.columns[f].state != BINNED:
-                continue
-            x = piece_of(s, X, f, start, n)
-            if real_t is float:
-                bins_add_single(x, s.classes + start, n, &s.columns[f].cut, <int32_t> s.K,
-                                s.counts + f * s.B * s.K, s.node.wide)
-            else:
-                bins_add_wide(x, s.classes + start, n, &s.columns[f].cut, <int32_t> s.K,
-                              s.counts + f * s.B * s.K, s.node.wide)
+        for f in range(first, last):
+            add_piece(s, piece_of(s, X, f, start, n), f, start, n)
         start += n
 
 
@@ -512,7 +543,14 @@ cdef int run(Search* s, const real_t* X) noexcept nogil:
     for f in range(s.d):
         set_column(s, X, f, ranges[f], ranges[s.d + f])
     free(ranges)
-    fill_histograms(s, X)
+    # Contiguous columns one by one: a histogram stays in the first cache.
+    if s.row_step == 1:
+        for f in range(s.d):
+            fill_histograms(s, X, f, f + 1)
+    elif s.column_step == 1:
+        fill_by_rows(s, X)
+    else:
+        fill_histograms(s, X, 0, s.d)
     for f in range(s.d):
         if s.columns[f].state == BINNED:
             try_borders(s, f)
@@ -539,7 +577,10 @@ cdef int search_init(Search* s, Py_ssize_t m, Py_ssize_t d, Py_ssize_t K, int cr
     cdef Py_ssize_t i
     cdef int tabled = criterion == HYPERGEOMETRIC or criterion == 2 or criterion == 3
     s.m, s.d, s.K = m, d, K
-    s.B = 1024 if K <= 3 and m >= 32768 else 256
+    # More bins leave fewer rows in live ones; fewer keep a histogram in the first cache.
+    s.B = 256
+    if K <= 3 and m >= 32768:
+        s.B = 1024 if m < 400000 else 4096
     s.classes = <uint8_t*> malloc(m)
     s.counts = <uint32_t*> calloc(d * s.B * K, 4)
     s.columns = <Column*> calloc(d, sizeof(Column))
@@ -548,7 +589,7 @@ cdef int search_init(Search* s, Py_ssize_t m, Py_ssize_t d, Py_ssize_t K, int cr
     s.spare = <uint64_t*> malloc(8 * (m + 1))
     s.scratch = <double*> calloc(4 * K, 8)
     s.T = <double*> malloc(8 * (m + 1)) if tabled else NULL
-    s.piece = <char*> malloc(BINS_CHUNK * 8)
+    s.piece = <char*> malloc(BINS_CHUNK * 16)
     s.heavy.counts = <uint32_t*> calloc(K, 4)
     if (s.classes == NULL or s.counts == NULL or s.columns == NULL or s.live == NULL or s.rows == NULL
             or s.spare == NULL or s.scratch == NULL or s.piece == NULL or s.heavy.counts == NULL

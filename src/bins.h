@@ -69,7 +69,12 @@ LANES_INLINE uint32_t bins_key_wide(double x) {
         int32_t at[BINS_CHUNK];                                                                                     \
         bins_all_##NAME(x, n, cut, at);                                                                             \
         for (ptrdiff_t i = 0; i < n; i++) at[i] = at[i] * K + y[i];                                                 \
-        for (ptrdiff_t i = 0; i < n; i++) counts[at[i]]++;                                                          \
+        ptrdiff_t j = 0;                                                                                            \
+        for (; j + 8 <= n; j += 8) {                                                                                \
+            counts[at[j]]++, counts[at[j + 1]]++, counts[at[j + 2]]++, counts[at[j + 3]]++;                         \
+            counts[at[j + 4]]++, counts[at[j + 5]]++, counts[at[j + 6]]++, counts[at[j + 7]]++;                     \
+        }                                                                                                           \
+        for (; j < n; j++) counts[at[j]]++;                                                                         \
     }                                                                                                               \
     /* Smallest and largest of n contiguous values, none NaN. */                                                    \
     LANES_INLINE void bins_range_##NAME##_body(const REAL *x, ptrdiff_t n, REAL *low, REAL *high) {                 \
@@ -203,6 +208,41 @@ BINS_RANGE_AVX2(float, single, __m256, 8, _mm256_loadu_ps, _mm256_set1_ps, _mm25
                 _mm256_storeu_ps)
 BINS_RANGE_AVX2(double, wide, __m256d, 4, _mm256_loadu_pd, _mm256_set1_pd, _mm256_min_pd, _mm256_max_pd,
                 _mm256_storeu_pd)
+/* Turns n rows (a multiple of 8) of 8 contiguous floats into 8 columns of `width` places: 8 x 8 blocks in registers. */
+LANES_TARGET static void bins_turn_single_avx2(const float *x, ptrdiff_t step, ptrdiff_t n, float *out, ptrdiff_t width) {
+    for (ptrdiff_t i = 0; i < n; i += 8, x += 8 * step) {
+        __m256 r[8], t[8];
+        for (int j = 0; j < 8; j++) r[j] = _mm256_loadu_ps(x + j * step);
+        for (int j = 0; j < 8; j += 2) {
+            t[j] = _mm256_unpacklo_ps(r[j], r[j + 1]);
+            t[j + 1] = _mm256_unpackhi_ps(r[j], r[j + 1]);
+        }
+        for (int j = 0; j < 8; j += 4) {
+            r[j] = _mm256_shuffle_ps(t[j], t[j + 2], 0x44);
+            r[j + 1] = _mm256_shuffle_ps(t[j], t[j + 2], 0xee);
+            r[j + 2] = _mm256_shuffle_ps(t[j + 1], t[j + 3], 0x44);
+            r[j + 3] = _mm256_shuffle_ps(t[j + 1], t[j + 3], 0xee);
+        }
+        for (int j = 0; j < 4; j++) {
+            _mm256_storeu_ps(out + j * width + i, _mm256_permute2f128_ps(r[j], r[j + 4], 0x20));
+            _mm256_storeu_ps(out + (j + 4) * width + i, _mm256_permute2f128_ps(r[j], r[j + 4], 0x31));
+        }
+    }
+}
+
+/* The same for 4 doubles: 4 x 4 blocks; n is a multiple of 4. */
+LANES_TARGET static void bins_turn_wide_avx2(const double *x, ptrdiff_t step, ptrdiff_t n, double *out, ptrdiff_t width) {
+    for (ptrdiff_t i = 0; i < n; i += 4, x += 4 * step) {
+        __m256d a = _mm256_loadu_pd(x), b = _mm256_loadu_pd(x + step);
+        __m256d c = _mm256_loadu_pd(x + 2 * step), e = _mm256_loadu_pd(x + 3 * step);
+        __m256d p = _mm256_unpacklo_pd(a, b), q = _mm256_unpackhi_pd(a, b);
+        __m256d u = _mm256_unpacklo_pd(c, e), v = _mm256_unpackhi_pd(c, e);
+        _mm256_storeu_pd(out + i, _mm256_permute2f128_pd(p, u, 0x20));
+        _mm256_storeu_pd(out + width + i, _mm256_permute2f128_pd(q, v, 0x20));
+        _mm256_storeu_pd(out + 2 * width + i, _mm256_permute2f128_pd(p, u, 0x31));
+        _mm256_storeu_pd(out + 3 * width + i, _mm256_permute2f128_pd(q, v, 0x31));
+    }
+}
 #define BINS_CHOOSE(NAME, ARGUMENTS) return lanes ? NAME##_avx2 ARGUMENTS : NAME##_plain ARGUMENTS
 #else
 #define BINS_CHOOSE(NAME, ARGUMENTS) return (void) lanes, NAME##_plain ARGUMENTS
@@ -238,4 +278,33 @@ BINS_RANGE_AVX2(double, wide, __m256d, 4, _mm256_loadu_pd, _mm256_set1_pd, _mm25
 
 BINS_DOORS(float, single)
 BINS_DOORS(double, wide)
+
+/* Columns of n contiguous rows: bins_turned_* of them (8 floats, 4 doubles) are written, `width` places each. */
+enum { BINS_TURNED_SINGLE = 8, BINS_TURNED_WIDE = 4 };
+
+static inline void bins_turn_single(const float *x, ptrdiff_t step, ptrdiff_t n, float *out, ptrdiff_t width, int lanes) {
+    ptrdiff_t done = 0;
+#if LANES_X86
+    if (lanes) {
+        done = n / 8 * 8;
+        bins_turn_single_avx2(x, step, done, out, width);
+    }
+#endif
+    (void) lanes;
+    for (ptrdiff_t i = done; i < n; i++)
+        for (int j = 0; j < BINS_TURNED_SINGLE; j++) out[j * width + i] = x[i * step + j];
+}
+
+static inline void bins_turn_wide(const double *x, ptrdiff_t step, ptrdiff_t n, double *out, ptrdiff_t width, int lanes) {
+    ptrdiff_t done = 0;
+#if LANES_X86
+    if (lanes) {
+        done = n / 4 * 4;
+        bins_turn_wide_avx2(x, step, done, out, width);
+    }
+#endif
+    (void) lanes;
+    for (ptrdiff_t i = done; i < n; i++)
+        for (int j = 0; j < BINS_TURNED_WIDE; j++) out[j * width + i] = x[i * step + j];
+}
 #endif
