@@ -9,7 +9,7 @@ Scratch: 16 m bytes for sorting, 4 m for items, whatever d is.
 """
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 
 from criteria cimport HYPERGEOMETRIC, impurity, table_gain, table_value
@@ -251,6 +251,38 @@ def search(const real_t[:, :] X, const int32_t[::1] y, const double[::1] w, cons
                 (*details, bool(best.missing_left)))
     finally:
         search_free(&s)
+
+
+ctypedef fused integer_t:
+    int8_t
+    int16_t
+    int32_t
+    int64_t
+    uint8_t
+    uint16_t
+    uint32_t
+    uint64_t
+
+
+def small_classes(const integer_t[:] y, int32_t[::1] codes):
+    """Copy labels 0 .. 255 into codes and list those that occur, ascending; None if some label is another number."""
+    cdef int seen[256]
+    cdef Py_ssize_t i
+    cdef int bad = 0
+    cdef integer_t label
+    with nogil:
+        for i in range(256):
+            seen[i] = 0
+        for i in range(y.shape[0]):
+            label = y[i]
+            if label < 0 or label > 255:
+                bad = 1
+                break
+            seen[label] = 1
+            codes[i] = <int32_t> label
+    if bad:
+        return None
+    return [i for i in range(256) if seen[i]]
 
 
 def gains(const double[:, ::1] table, int criterion):

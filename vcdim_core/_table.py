@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from . import _split
 from ._validation import check_choice
 
 CRITERIA = ("error", "gini", "entropy", "gain_ratio", "chi2", "orthogonality", "hypergeometric")
@@ -77,7 +79,7 @@ def as_matrix(X: Any, name: str = "X") -> npt.NDArray[Any]:
         return out.astype(np.float64 if out.dtype.itemsize > 2 else np.float32)
     if not out.dtype.isnative:
         out = out.astype(out.dtype.newbyteorder("="))
-    if out.size and any(stride % out.itemsize for stride in out.strides):
+    if not out.flags.aligned or any(stride % out.itemsize for stride in out.strides):
         out = out.copy()
     return out
 
@@ -93,16 +95,16 @@ def as_codes(y: Any, m: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[Any]]:
         raise ValueError("expected y without missing values, got nan")
     if labels.dtype.kind in "iub":
         numbers = labels.view(np.uint8) if labels.dtype.kind == "b" else labels
-        low, high = int(numbers.min()), int(numbers.max())
-        if 0 <= low and high < 65536:
-            present = np.bincount(numbers) if numbers.dtype.itemsize <= 4 else np.bincount(numbers.astype(np.int32))
-            found = np.flatnonzero(present)
-            classes = found.astype(labels.dtype)
-            if found.size == high + 1:
-                return np.ascontiguousarray(numbers, dtype=np.int32), classes
-            place = np.zeros(high + 1, dtype=np.int32)
-            place[found] = np.arange(found.size, dtype=np.int32)
-            return place[numbers], classes
+        if not numbers.dtype.isnative:
+            numbers = numbers.astype(numbers.dtype.newbyteorder("="))
+        codes = np.empty(m, dtype=np.int32)
+        found = _split.small_classes(numbers, codes)
+        if found is not None:
+            if found[-1] != len(found) - 1:
+                place = np.zeros(256, dtype=np.int32)
+                place[found] = np.arange(len(found), dtype=np.int32)
+                codes = place[codes]
+            return codes, np.array(found, dtype=labels.dtype)
     try:
         classes, codes = np.unique(labels, return_inverse=True)
     except TypeError:
@@ -139,6 +141,8 @@ def as_kinds(feature_kinds: str | Sequence[str] | None, d: int) -> tuple[str, ..
 def as_tests(kinds: tuple[str, ...], nominal: str) -> npt.NDArray[np.int32]:
     """Return the test code of each feature."""
     check_choice("nominal", nominal, NOMINAL)
+    if all(kind == "real" for kind in kinds):
+        return np.zeros(len(kinds), dtype=np.int32)
     of_kind = {"nominal": (ONE, SUBSET, MULTIWAY)[NOMINAL.index(nominal)], "multiway": MULTIWAY}
     return np.array([of_kind.get(kind, THRESHOLD) for kind in kinds], dtype=np.int32)
 
@@ -189,10 +193,10 @@ def prepare(
         matrix, codes, weights = _drop_weightless(matrix, codes, weights)
     if any(kind != "real" for kind in kinds):
         check_values(matrix, kinds)
-    has_missing = bool(np.isnan(np.min(matrix)))
+    has_missing = math.isnan(matrix.min())
     if has_missing and missing == "raise":
         raise ValueError('expected X without missing values, got nan (missing="best" sends them to the better side)')
-    if bool((tests == SUBSET).any()) and classes.size > 2:
+    if classes.size > 2 and bool((tests == SUBSET).any()):
         raise ValueError(f"expected two classes for subset splits, got {classes.size}")
     data = Data(matrix, codes, classes, weights, kinds, tests, has_missing)
     check_rows(m, data.shift)

@@ -183,7 +183,7 @@ def _search(data: Data, criterion: int, least: int, jobs: int) -> tuple[Any, ...
     cuts = [d * part // min(jobs, d) for part in range(min(jobs, d) + 1)]
 
     binned = (
-        not general and data.X.shape[0] >= _BINNED and not data.tests.any()
+        data.X.shape[0] >= _BINNED and not general and not data.tests.any()
         and (data.classes.size == 2 or (data.classes.size <= 256 and criterion == CRITERIA.index("gini")))
     )  # fmt: skip
 
