@@ -59,7 +59,6 @@ cdef struct Data:
     double total            # weight of the sample
     int general             # weights or missing values
     int subsets
-    int only_thresholds
     Rules rules
 
 
@@ -73,7 +72,7 @@ cdef struct Worker:
     Open* open              # stack or heap
     Py_ssize_t open_count
     Py_ssize_t open_capacity
-    Py_ssize_t defer        # nodes of at most this many rows are left to other workers
+    Best found              # of the features that this worker searched
     int64_t work            # items handled since the last look for signals
     volatile int* stop
 
@@ -110,11 +109,11 @@ cdef void scan_list(
 
 
 cdef void scan_lists(
-    Worker* w, Open* t, Py_ssize_t first, Py_ssize_t last, Best* best
+    Worker* w, const double* N, Open* t, Py_ssize_t first, Py_ssize_t last, Best* best
 ) noexcept nogil:
-    """Search the features [first, last) of an open node."""
+    """Search the features [first, last) of an open node with class weights N."""
     cdef Py_ssize_t f
-    node_set(&w.node, w.out.values + t.record * w.node.K)
+    node_set(&w.node, N)
     for f in range(first, last):
         if w.data.is_double:
             scan_list(w, <const double*> w.data.X, f, t.start, t.end, best)
@@ -386,14 +385,13 @@ cdef int make_children(Worker* w, Open* t, Open* children, int* wanted) noexcept
 cdef int consider(Worker* w, Open* t) noexcept nogil:
     """Search an open node and put it on the frontier if it has a split; -1 without memory."""
     best_clear(&t.best)
-    if t.end - t.start > w.defer:
-        scan_lists(w, t, 0, w.data.d, &t.best)
-        if look_for_signals(w, 2 * (t.end - t.start) * w.data.d):
-            return 0
-        if w.data.rules.max_leaves:
-            settle(w, t)
-        if t.best.feature < 0:
-            return 0
+    scan_lists(w, w.out.values + t.record * w.node.K, t, 0, w.data.d, &t.best)
+    if look_for_signals(w, 2 * (t.end - t.start) * w.data.d):
+        return 0
+    if w.data.rules.max_leaves:
+        settle(w, t)
+    if t.best.feature < 0:
+        return 0
     return frontier_push(w, t)
 
 
@@ -435,8 +433,11 @@ cdef class Grower:
     cdef double* root_value
     cdef volatile int stop
     cdef object keep        # arrays whose memory the structs point into
-    cdef Open current
-    cdef list deferred
+    cdef Open current       # the node that several threads work on
+    cdef Open children[2]
+    cdef int wanted         # which of its children need a search
+    cdef Outcome* parts     # subtrees grown by other workers, by place of their root among the open nodes
+    cdef Py_ssize_t n_parts
 
     def __cinit__(self, const float[:, :] single, const double[:, :] wide, const int32_t[::1] y, const double[::1] w,
                   const int32_t[::1] tests, Py_ssize_t K, int criterion, Py_ssize_t least, double lightest, bint general,
@@ -514,7 +515,6 @@ cdef class Grower:
         w.node.l = w.scratch
         w.node.r = w.scratch + K
         w.node.w = weights
-        w.defer = 0
 
     def __dealloc__(self):
         cdef Py_ssize_t i
@@ -525,6 +525,9 @@ cdef class Grower:
                 free(self.workers[i].scratch)
                 free(self.workers[i].runs)
                 free(self.workers[i].open)
+        for i in range(self.n_parts):
+            outcome_free(&self.parts[i])
+        free(self.parts)
         free(self.workers)
         free(self.data.items)
         free(self.data.marks)
@@ -582,6 +585,112 @@ cdef class Grower:
         if code < 0:
             raise MemoryError("expected memory for the nodes of the tree")
         return 0
+
+    # ---- several threads: the largest nodes feature by feature, then whole subtrees -----------------------------------
+
+    def take(self, Py_ssize_t limit):
+        """Make an open node with more rows than ``limit`` the current one; False when there is none."""
+        cdef Worker* w = &self.workers[0]
+        cdef Py_ssize_t i
+        for i in range(w.open_count):
+            if w.open[i].end - w.open[i].start > limit:
+                self.current = w.open[i]
+                w.open_count -= 1
+                w.open[i] = w.open[w.open_count]
+                return True
+        return False
+
+    def push_root(self):
+        """Open the root without a search."""
+        if frontier_push(&self.workers[0], &self.current) < 0:
+            raise MemoryError("expected memory for the root")
+
+    def scan(self, Py_ssize_t part, Py_ssize_t first, Py_ssize_t last):
+        """Search the features [first, last) of the current node with worker ``part``."""
+        cdef Worker* w = &self.workers[part]
+        with nogil:
+            best_clear(&w.found)
+            scan_lists(w, self.workers[0].out.values + self.current.record * w.node.K, &self.current, first, last,
+                       &w.found)
+
+    def choose(self, Py_ssize_t parts):
+        """Take the best of the parts and split the current node by it; True if its lists must be partitioned."""
+        cdef Worker* w = &self.workers[0]
+        cdef Py_ssize_t i
+        cdef int code = 0
+        self.current.best = self.workers[0].found
+        for i in range(1, parts):
+            # Parts hold ascending features: an equal score later loses.
+            if self.workers[i].found.score > self.current.best.score:
+                self.current.best = self.workers[i].found
+        with nogil:
+            look_for_signals(w, SIGNAL_STEP + 1)
+            settle(w, &self.current)
+            self.wanted = 0
+            if self.current.best.feature >= 0:
+                code = make_children(w, &self.current, self.children, &self.wanted)
+        self.finish(code)
+        return self.wanted != 0
+
+    def partition(self, Py_ssize_t part, Py_ssize_t first, Py_ssize_t last):
+        """Partition the lists [first, last) of the current node."""
+        with nogil:
+            partition_lists(&self.workers[part], &self.current, self.wanted, first, last)
+
+    def push_children(self):
+        """Open the children of the current node that need a search."""
+        cdef int side
+        for side in range(2):
+            if self.wanted >> side & 1:
+                best_clear(&self.children[side].best)
+                if frontier_push(&self.workers[0], &self.children[side]) < 0:
+                    raise MemoryError("expected memory for open nodes")
+
+    def subtrees(self):
+        """How many open nodes are left to whole-subtree workers."""
+        cdef Py_ssize_t i, n = self.workers[0].open_count
+        if n:
+            self.parts = <Outcome*> calloc(n, sizeof(Outcome))
+            if self.parts == NULL:
+                raise MemoryError(f"expected {n * sizeof(Outcome)} bytes for subtrees")
+        self.n_parts = n
+        return sorted(range(n), key=lambda i: self.workers[0].open[i].start - self.workers[0].open[i].end)
+
+    def grow_subtree(self, Py_ssize_t part, Py_ssize_t place):
+        """Grow the open node number ``place`` with worker ``part``, into an outcome of its own."""
+        cdef Worker* w = &self.workers[part]
+        cdef Open t = self.workers[0].open[place]
+        cdef int code = -1
+        cdef Outcome held = w.out
+        cdef const double* value = self.workers[0].out.values + t.record * w.node.K
+        if part == 0:
+            raise ValueError("expected a worker of its own for a subtree, got worker 0")
+        with nogil:
+            outcome_init(&w.out, w.node.K)
+            t.record = outcome_add(&w.out, value, t.end - t.start)
+            if t.record == 0:
+                code = consider(w, &t)
+                if code == 0:
+                    code = grow_all(w, 1)
+            self.parts[place] = w.out
+            w.out = held
+        self.finish(code)
+
+    def join(self):
+        """Put all subtrees into their places."""
+        cdef Py_ssize_t i
+        cdef int code = 0
+        for i in range(self.n_parts):
+            if code == 0 and outcome_merge(&self.workers[0].out, self.workers[0].open[i].record, &self.parts[i]) < 0:
+                code = -1
+            outcome_free(&self.parts[i])
+        self.n_parts = 0
+        self.workers[0].open_count = 0
+        self.finish(code)
+
+    def halt(self):
+        """Make every thread stop soon."""
+        self.stop = 1
 
     def address(self):
         """Where the outcome is, for ``_flatten.arrays``."""
