@@ -14,7 +14,7 @@ import numpy as np
 from . import _dive, _levels, _shatter
 from ._levels_search import Stopped, next_level, prune_level, team
 from ._quick_bounds import counting_bound, lower_sample
-from ._validation import check_choice, check_int, check_limit
+from ._validation import check_choice, check_int, check_number
 from .features import Features, as_features
 from .results import Point, Progress, SearchLimit, SearchStats, VCResult
 from .structures import Structure, as_structure
@@ -166,7 +166,7 @@ class _Search:
 
     def set_limits(self, time_limit: float | None, node_limit: int | None, memory_limit: int | None) -> None:
         if time_limit is not None:
-            self.limits[1] = self.started + check_limit("time_limit", time_limit)
+            self.limits[1] = self.started + check_number("time_limit", time_limit, 0)
         if node_limit is not None:
             self.limits[2] = check_int("node_limit", node_limit, 0)
         if memory_limit is not None:
