@@ -73,8 +73,8 @@ def exact_vc(
 
     Notes
     -----
-    Shattered samples are grown one point at a time, one per orbit of the symmetries of the cube; see `search_vc`. The cost
-    grows with the number of orbits of shattered samples, roughly like :math:`2^{dV} / (V!\, d!\, 2^d)`.
+    Shattered samples are grown one point at a time, one per orbit of the symmetries of the cube; see `search_vc`.
+    The cost grows with the number of orbits of shattered samples, roughly like :math:`2^{dV} / (V!\, d!\, 2^d)`.
 
     References
     ----------
@@ -119,14 +119,14 @@ def search_vc(
     Returns
     -------
     VCResult
-        With ``lower``, ``upper``, ``exact``, ``value``, ``witness`` and ``stats``. The result does not depend on ``n_jobs``,
-        except where a time or memory limit stops the search.
+        With ``lower``, ``upper``, ``exact``, ``value``, ``witness`` and ``stats``. The result does not depend on
+        ``n_jobs``, except where a time or memory limit stops the search.
 
     Notes
     -----
-    A lower bound with its sample starts the search, an upper bound stops it; equal bounds need no search at all. A depth-first search
-    of at most a few thousand samples follows, which ends small cases; the others go on size by size, where a
-    sample is tested only if all its subsets are still in play (``src/_levels.pyx``).
+    A lower bound with its sample starts the search, an upper bound stops it; equal bounds need no search at all. A
+    depth-first search of at most a few thousand samples follows, which ends small cases; the others go on size by
+    size, where a sample is tested only if all its subsets are still in play (``src/_levels.pyx``).
 
     Examples
     --------
@@ -386,8 +386,8 @@ def realize(
     Returns
     -------
     Tree or None
-        A tree with ``tree.predict(X)`` equal to y, or None if there is none. Its left child takes value 0; with orientation free
-        its structure is the given one up to swapping children.
+        A tree with ``tree.predict(X)`` equal to y, or None if there is none. Its left child takes value 0; with
+        orientation free its structure is the given one up to swapping children.
 
     Examples
     --------
@@ -442,8 +442,8 @@ def growth_function(
 
     Notes
     -----
-    Repeating a point never helps, so samples are subsets of the cube, one per orbit; for m > 2^d the value is that of 2^d.
-    All orbits are looked at: small m only.
+    Repeating a point never helps, so samples are subsets of the cube, one per orbit; for m > 2^d the value is that
+    of 2^d. All orbits are looked at: small m only.
 
     Examples
     --------
@@ -485,8 +485,9 @@ def partitioning_function(
 
     Notes
     -----
-    A tree realises a partition if its leaves can be grouped into c classes so that the classes cut the sample into those
-    parts. Adding a point never loses a partition, so distinct points suffice. For two parts this is (growth - 2) / 2.
+    A tree realises a partition if its leaves can be grouped into c classes so that the classes cut the sample into
+    those parts. Adding a point never loses a partition, so distinct points suffice. For two parts this is half of
+    what the growth function counts besides the two constant labellings.
 
     References
     ----------
