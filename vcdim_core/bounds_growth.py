@@ -75,7 +75,7 @@ def as_real(kinds: Features) -> int:
 
 
 def partitioning_bound(
-    structure: object, m: int, c: int, *, d: int | None = None, real: int | None = None,
+    structure: object, m: int, c: int, d: int | None = None, *, real: int | None = None,
     features: Features | None = None, form: Form = "tight",
 ) -> int:  # fmt: skip
     r"""Bound the number of c-partitions of m points that a structure realises, as an exact integer.
@@ -157,7 +157,7 @@ def _partitions(table: Table, kinds: Features, m: int, n_parts: int, form: str) 
 
 
 def growth_bound(
-    structure: object, m: int, n_classes: int = 2, *, d: int | None = None, real: int | None = None,
+    structure: object, m: int, n_classes: int = 2, d: int | None = None, *, real: int | None = None,
     features: Features | None = None, form: Form = "tight",
 ) -> int:  # fmt: skip
     r"""Bound the growth function: the number of labellings of m points, as an exact integer.
@@ -205,7 +205,7 @@ def _n_leaves(table: Table) -> int:
 
 
 def log_growth_bound(
-    structure: object, m: int, n_classes: int = 2, *, d: int | None = None, real: int | None = None,
+    structure: object, m: int, n_classes: int = 2, d: int | None = None, *, real: int | None = None,
     features: Features | None = None, form: Form = "tight", method: GrowthMethod = "theorem9",
 ) -> float:  # fmt: skip
     """Bound the natural logarithm of the growth function, rounded up.
