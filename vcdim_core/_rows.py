@@ -29,6 +29,9 @@ Table = tuple[tuple[int, ...], ...]
 CACHE_BYTES = 256 << 20  # rows kept across calls; a comb of 40 leaves at m = 5,000 takes 6 MB
 
 
+MAX_REAL = 1 << 38  # the kernel multiplies twice this number by a number of points in 64 bits
+
+
 class CacheInfo(NamedTuple):
     """What the cache of rows holds and how it was used."""
 
@@ -227,6 +230,8 @@ def iterate_rows(table: Table, real: int, n_parts: int, n_points: int) -> Iterat
     -----
     Rows are held here only as long as a node above needs them: 3 MB each at 100,000 points and 2 parts.
     """
+    if real > MAX_REAL:
+        raise ValueError(f"expected at most {MAX_REAL} real features, got {real}")
     names, leaves, last = CACHE.name(table), count_leaves(table), last_uses(table)
     caps = stirling(n_parts, n_points)
     live = {0: leaf_row(n_parts, n_points)}
