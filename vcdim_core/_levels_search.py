@@ -1,7 +1,8 @@
 """Running the level by level search on one or several threads.
 
-Each step of a level (see ``src/_levels.pyx``) is a loop over its orbits. The loop is cut into slices; threads take the next
-slice when they are done with one, and the slices' results are put together in order, so that nothing depends on the number of threads.
+Each step of a level (see ``src/_levels.pyx``) is a loop over its orbits. The loop is cut into slices; threads take the
+next slice when they are done with one, and the slices' results are put together in order, so that nothing depends on
+the number of threads.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class Team:
         return sum(worker.n_bytes for worker in self.workers)
 
     def over(self, n: int, work: Callable[[_levels.Worker, int, int], T], tick: Callable[[], None]) -> list[T]:
-        """``work(worker, start, stop)`` on the slices of range(n), results in order; raises `Stopped` on a None or False."""
+        """``work(worker, start, stop)`` on the slices of range(n), in order; raises `Stopped` on a None or False."""
         slices = [(start, min(start + SLICE, n)) for start in range(0, n, SLICE)]
         if self.pool is None or len(slices) == 1:
             results = []
@@ -120,10 +121,12 @@ def team(table: Table, n_features: int, fixed: bool, limits: Limits, n_jobs: int
 def next_level(members: Team, level: _levels.Level, tick: Callable[[], None], test: bool = True) -> _levels.Level:
     """The shattered (or all) children of a level, one per orbit."""
     parts = members.over(level.n_orbits, lambda worker, a, b: worker.generate(level, a, b, test), tick)
-    return _levels.join_levels(parts)
+    return _levels.join_levels([part for part in parts if part is not None])
 
 
-def prune_level(members: Team, parents: _levels.Level, level: _levels.Level, need: int, tick: Callable[[], None]) -> None:
+def prune_level(
+    members: Team, parents: _levels.Level, level: _levels.Level, need: int, tick: Callable[[], None]
+) -> None:
     """Give each orbit of a level its candidates and drop those that have fewer than ``need``."""
     _levels.allocate_links(level, parents)
     members.over(level.n_orbits, lambda worker, a, b: worker.link(parents, level, a, b), tick)

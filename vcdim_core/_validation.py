@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
+from numbers import Real
 
 
 def check_int(name: str, value: object, low: int | None = None, high: int | None = None) -> int:
@@ -51,8 +52,9 @@ def text_error(sentence: str, text: str, position: int) -> ValueError:
 
 def check_limit(name: str, value: object) -> float:
     """Return a limit as a float that is not negative and not NaN."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"expected {name} to be a number, got {value!r}")
-    if not value >= 0:
+    number = float(value)
+    if not number >= 0:
         raise ValueError(f"expected {name} >= 0, got {value}")
-    return float(value)
+    return number

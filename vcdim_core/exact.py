@@ -71,8 +71,8 @@ def exact_vc(
 
     Notes
     -----
-    Shattered samples are grown one point at a time, one per orbit of the symmetries of the cube; see `search_vc`. The cost
-    grows with the number of orbits of shattered samples, roughly like :math:`2^{dV} / (V!\, d!\, 2^d)`.
+    Shattered samples are grown one point at a time, one per orbit of the symmetries of the cube; see `search_vc`. The
+    cost grows with the number of orbits of shattered samples, roughly like :math:`2^{dV} / (V!\, d!\, 2^d)`.
 
     References
     ----------
@@ -117,14 +117,14 @@ def search_vc(
     Returns
     -------
     VCResult
-        With ``lower``, ``upper``, ``exact``, ``value``, ``witness`` and ``stats``. The result does not depend on ``n_jobs``,
-        except where a time or memory limit stops the search.
+        With ``lower``, ``upper``, ``exact``, ``value``, ``witness`` and ``stats``. The result does not depend on
+        ``n_jobs``, except where a time or memory limit stops the search.
 
     Notes
     -----
-    A lower bound with its sample starts the search, an upper bound stops it; equal bounds need no search at all. A depth-first search
-    of at most a few thousand samples follows, which ends small cases; the others go on size by size, where a
-    sample is tested only if all its subsets are still in play (``src/_levels.pyx``).
+    A lower bound with its sample starts the search, an upper bound stops it; equal bounds need no search at all. A
+    depth-first search of at most a few thousand samples follows, which ends small cases; the others go on size by size,
+    where a sample is tested only if all its subsets are still in play (``src/_levels.pyx``).
 
     Examples
     --------
@@ -164,7 +164,7 @@ class _Search:
 
     def set_limits(self, time_limit: float | None, node_limit: int | None, memory_limit: int | None) -> None:
         if time_limit is not None:
-            self.limits[1] = self.started + check_limit("time_limit", time_limit)
+            self.limits[1] = _levels.clock() + check_limit("time_limit", time_limit)
         if node_limit is not None:
             self.limits[2] = check_int("node_limit", node_limit, 0)
         if memory_limit is not None:
@@ -384,8 +384,8 @@ def realize(
     Returns
     -------
     Tree or None
-        A tree with ``tree.predict(X)`` equal to y, or None if there is none. Its left child takes value 0; with orientation free
-        its structure is the given one up to swapping children.
+        A tree with ``tree.predict(X)`` equal to y, or None if there is none. Its left child takes value 0; with
+        orientation free its structure is the given one up to swapping children.
 
     Examples
     --------
@@ -440,8 +440,8 @@ def growth_function(
 
     Notes
     -----
-    Repeating a point never helps, so samples are subsets of the cube, one per orbit; for m > 2^d the value is that of 2^d.
-    All orbits are looked at: small m only.
+    Repeating a point never helps, so samples are subsets of the cube, one per orbit; for m > 2^d the value is that of
+    2^d. All orbits are looked at: small m only.
 
     Examples
     --------
@@ -483,8 +483,9 @@ def partitioning_function(
 
     Notes
     -----
-    A tree realises a partition if its leaves can be grouped into c classes so that the classes cut the sample into those
-    parts. Adding a point never loses a partition, so distinct points suffice. For two parts this is (growth - 2) / 2.
+    A tree realises a partition if its leaves can be grouped into c classes so that the classes cut the sample into
+    those parts. Adding a point never loses a partition, so distinct points suffice. For two parts this is
+    (growth - 2) / 2.
 
     References
     ----------
@@ -523,9 +524,10 @@ class _Orbits:
         """The largest count over all orbits; ``count`` takes a worker, a level and a range of orbits."""
         with team(self.table, self.d, self.fixed, self.limits, check_int("n_jobs", n_jobs, 1, 256)) as members:
             level = _levels.first_level(self.d, self.fixed)
-            for _ in range(self.m):
+            for size in range(1, self.m + 1):
                 level = next_level(members, level, lambda: None, test=False)
-                _levels.open_candidates(level)
+                if size < self.m:
+                    _levels.open_candidates(level)
             return max(members.over(level.n_orbits, lambda worker, a, b: count(worker, level, a, b), lambda: None))
 
     def most_partitions(self, level: _levels.Level, start: int, stop: int, c: int) -> int:
@@ -546,11 +548,12 @@ class _Sample:
         self.fixed = check_choice("orientation", orientation, ORIENTATIONS) == "fixed"
         self.table = _table(self.structure, self.fixed)
         self.rows = _binary_rows(X)
-        self.d = len(self.rows[0]) if self.rows else (features.n_features if features is not None else 0)
+        self.d = len(self.rows[0]) if self.rows else 0
         if features is not None:
-            _binary_features(None, None, features)
-            if features.binary != self.d:
-                raise ValueError(f"expected {features.binary} columns, one per feature, got {self.d}")
+            wanted = _binary_features(None, None, features).binary
+            if self.rows and wanted != self.d:
+                raise ValueError(f"expected {wanted} columns, one per feature, got {self.d}")
+            self.d = wanted
         if self.d == 0:
             self.table = self.table[:1]         # with no feature to test, a structure is a leaf
         self.codes = [sum(value << f for f, value in enumerate(row)) for row in self.rows]
@@ -621,7 +624,10 @@ def _no_limits() -> Limits:
 
 def _binary_rows(X: object) -> list[Point]:
     """The rows of a sample of zeros and ones."""
-    array = np.asarray(X)
+    try:
+        array = np.asarray(X)
+    except ValueError:
+        raise ValueError("expected a sample of shape (points, features), got rows of different lengths") from None
     if array.size == 0 and array.ndim < 2:
         return []
     if array.ndim != 2:
