@@ -33,7 +33,7 @@ GOLDEN = Path(__file__).parent / "golden"
 ORIENTATIONS = ("free", "fixed")
 SLOW = "(((..)(..))((..).))"        # on 6 features: minutes
 BRACKET = dict(structure=SLOW, d=5)
-BRACKET_VALUE = 10
+BRACKET_VALUE = 11                  # after 10,527 tests
 
 
 def golden(orientation: str) -> list[dict[str, Any]]:
@@ -496,6 +496,57 @@ def test_depth_first_and_level_search_agree(orientation: str, monkeypatch: pytes
             assert vc.is_shattered(row["s"], result.witness, orientation=orientation)
 
 
+# Trees
+
+
+def as_oracle_tree(tree: Any, i: int = 0) -> oracles.Tree:
+    """A tree of the package as nested tuples."""
+    left, right = int(tree.children_left[i]), int(tree.children_right[i])
+    if left < 0:
+        return ("leaf", int(tree.classes[tree.value[i].argmax()]))
+    return ("node", int(tree.feature[i]), as_oracle_tree(tree, left), as_oracle_tree(tree, right))
+
+
+@pytest.mark.parametrize("name", [name for name in ODD_SAMPLES if name != "no feature"])
+@pytest.mark.parametrize("orientation", ORIENTATIONS)
+def test_realize_gives_a_tree_or_none_as_the_oracle_says(name: str, orientation: str) -> None:
+    sample = [tuple(p) for p in ODD_SAMPLES[name]]
+    for structure in all_structures(orientation, 3):
+        realised = oracles.oracle_labellings_recursive(structure, sample, orientation)
+        for labelling in itertools.islice(itertools.product((0, 1), repeat=len(sample)), 64):
+            tree = vc.realize(structure, sample, labelling, orientation=orientation)
+            assert (tree is not None) == (labelling in realised)
+            if tree is not None:
+                assert tuple(tree.predict(sample).tolist()) == labelling
+                oracles.check_tree(as_oracle_tree(tree), structure, sample, labelling, orientation)
+
+
+@pytest.mark.parametrize("orientation", ORIENTATIONS)
+def test_realize_with_several_classes_and_repeated_rows(orientation: str) -> None:
+    sample = [(0, 0), (0, 1), (1, 0), (1, 1), (0, 1)]
+    labels = ["b", "c", "a", "d", "c"]
+    tree = vc.realize("((..)(..))", sample, labels, orientation=orientation)
+    assert tree is not None
+    assert tree.predict(sample).tolist() == labels
+    assert vc.realize("((..).)", sample, labels, orientation=orientation) is None
+    assert vc.realize("((..)(..))", sample, ["b", "c", "a", "d", "a"], orientation=orientation) is None
+
+
+def test_realize_without_a_feature_gives_a_leaf() -> None:
+    tree = vc.realize("((..).)", [[], []], [3, 3])
+    assert tree is not None
+    assert tree.structure == vc.LEAF
+    assert vc.realize("((..).)", [[], []], [3, 4]) is None
+
+
+def test_realize_on_witnesses() -> None:
+    for structure, d in (("((..)(..))", 4), ("(((..).).)", 5), ("(((..)(..)).)", 4)):
+        witness = vc.search_vc(structure, d=d).witness
+        for labelling in itertools.product((0, 1), repeat=len(witness)):
+            tree = vc.realize(structure, witness, labelling)
+            oracles.check_tree(as_oracle_tree(tree), structure, witness, labelling)
+
+
 # Limits
 
 
@@ -547,10 +598,11 @@ def test_search_limit_pickles_with_its_result() -> None:
 
 def test_progress_is_told_and_may_raise() -> None:
     seen: list[vc.Progress] = []
-    vc.search_vc(**BRACKET, node_limit=20_000, progress=seen.append)
+    result = vc.search_vc(SLOW, d=6, node_limit=30_000, progress=seen.append)
     assert seen
     for state in seen:
-        assert state.lower <= BRACKET_VALUE <= state.upper and state.size >= 1
+        assert state.size >= 1 and state.lower <= result.lower < result.upper == state.upper
+        assert state.samples <= 30_000
 
     class Enough(Exception):
         pass
@@ -608,3 +660,122 @@ def test_interrupt(name: str) -> None:
     latency = float(answered) - sent
     print(f"{name}: answered after {1000 * latency:.0f} ms")
     assert latency < 2
+
+
+# Regressions
+
+
+def test_node_with_equal_children_sends_all_ones_to_its_right_child_when_fixed() -> None:
+    """The side of ones took the whole sample, and was forgotten where left and right are the same structure."""
+    assert vc.dichotomies("(..)", [[1]], orientation="fixed") == 2
+    assert vc.dichotomies("((..)(..))", [[1, 0], [1, 1]], orientation="fixed") == 4
+    assert vc.is_shattered("((..)(..))", [[1, 1, 0], [1, 1, 1]], orientation="fixed")
+
+
+# Errors
+
+
+SQUARE = [[0, 0], [0, 1]]
+ERRORS: list[tuple[Any, type[Exception], str]] = [
+    (lambda: vc.exact_vc("(..)", d=-1), ValueError, "expected d >= 0, got -1"),
+    (lambda: vc.exact_vc("(..)", d=17), ValueError, "expected at most 16 binary features, got 17"),
+    (lambda: vc.exact_vc("(..)", d=True), TypeError, "expected d to be an integer, got True"),
+    (lambda: vc.exact_vc("(..)", d=2.5), TypeError, "expected d to be an integer, got 2.5"),  # type: ignore[arg-type]
+    (lambda: vc.exact_vc("(..)"), TypeError, "expected exactly one of d=, real= and features=, got none"),
+    (
+        lambda: vc.exact_vc("(..)", 2, features=vc.Features(binary=2)),
+        TypeError,
+        "expected exactly one of d=, real= and features=, got d=2 and features=Features(binary=2)",
+    ),
+    (
+        lambda: vc.exact_vc("(..)", features=2),  # type: ignore[arg-type]
+        TypeError,
+        "expected features to be a Features, got 2",
+    ),
+    (
+        lambda: vc.exact_vc("(...)", d=2),
+        ValueError,
+        "expected a structure whose nodes have two children, as binary features do, got (...) with a node of 3",
+    ),
+    (lambda: vc.exact_vc(vc.comb(1001), d=2), ValueError, "expected a structure of height at most 1000, got 1001"),
+    (
+        lambda: vc.exact_vc("(..)", d=2, orientation="left"),
+        ValueError,
+        "expected orientation to be one of 'free', 'fixed', got 'left'",
+    ),
+    (lambda: vc.exact_vc("(..)", d=2, n_jobs=0), ValueError, "expected n_jobs >= 1, got 0"),
+    (lambda: vc.search_vc("(..)", d=2, time_limit=-1), ValueError, "expected time_limit >= 0, got -1"),
+    (lambda: vc.search_vc("(..)", d=2, time_limit=math.nan), ValueError, "expected time_limit >= 0, got nan"),
+    (
+        lambda: vc.search_vc("(..)", d=2, time_limit="1"),  # type: ignore[arg-type]
+        TypeError,
+        "expected time_limit to be a number, got '1'",
+    ),
+    (lambda: vc.search_vc("(..)", d=2, node_limit=-1), ValueError, "expected node_limit >= 0, got -1"),
+    (lambda: vc.search_vc("(..)", d=2, memory_limit=-1), ValueError, "expected memory_limit >= 0, got -1"),
+    (
+        lambda: vc.search_vc("(..)", d=2, progress=1),  # type: ignore[arg-type]
+        TypeError,
+        "expected progress to be a bool or a callable, got 1",
+    ),
+    (
+        lambda: vc.dichotomies("(..)", [[i >> f & 1 for f in range(5)] for i in range(25)]),
+        ValueError,
+        "expected at most 24 distinct points, got 25",
+    ),
+    (lambda: vc.dichotomies("(..)", [[0] * 17]), ValueError, "expected at most 16 features, got 17"),
+    (
+        lambda: vc.dichotomies("(..)", [[0, 1], [2, 0]]),
+        ValueError,
+        "expected every value to be 0 or 1, got 2 in row 1, column 0",
+    ),
+    (
+        lambda: vc.dichotomies("(..)", [[0, math.nan]]),
+        ValueError,
+        "expected every value to be 0 or 1, got nan in row 0, column 1",
+    ),
+    (lambda: vc.dichotomies("(..)", [["0"]]), TypeError, "expected numbers 0 and 1, got an array of <U1"),
+    (lambda: vc.dichotomies("(..)", [[None]]), TypeError, "expected numbers 0 and 1, got an array of object"),
+    (
+        lambda: vc.dichotomies("(..)", [0, 1]),
+        ValueError,
+        "expected a sample of shape (points, features), got an array of 1 dimensions",
+    ),
+    (
+        lambda: vc.dichotomies("(..)", [[0, 1], [0]]),
+        ValueError,
+        "expected a sample of shape (points, features), got rows of different lengths",
+    ),
+    (
+        lambda: vc.is_shattered("(..)", SQUARE, features=vc.Features(binary=3)),
+        ValueError,
+        "expected 3 columns, one per feature, got 2",
+    ),
+    (
+        lambda: vc.is_shattered("(..)", [], features=5),  # type: ignore[arg-type]
+        TypeError,
+        "expected features to be a Features, got 5",
+    ),
+    (
+        lambda: vc.realize("(..)", SQUARE, [0]),
+        ValueError,
+        "expected one label per point, 2, got labels of shape (1,)",
+    ),
+    (lambda: vc.realize("(..)", [], []), ValueError, "expected at least one point to realise, got 0"),
+    (lambda: vc.growth_function("(..)", 25, d=2), ValueError, "expected m <= 24, got 25"),
+    (lambda: vc.growth_function("(..)", -1, d=2), ValueError, "expected m >= 0, got -1"),
+    (lambda: vc.partitioning_function("(..)", 3, 0, d=2), ValueError, "expected c >= 1, got 0"),
+]
+
+
+@pytest.mark.parametrize(("call", "kind", "message"), ERRORS, ids=[message[:50] for _, _, message in ERRORS])
+def test_errors_and_their_messages(call: Any, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind) as caught:
+        call()
+    assert type(caught.value) is kind
+    assert str(caught.value) == message
+
+
+def test_real_features_are_not_known_yet() -> None:
+    with pytest.raises(ValueError, match="expected binary features only, the ones the exact search knows, got 2 real"):
+        vc.exact_vc("(..)", real=2)
