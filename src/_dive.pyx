@@ -16,7 +16,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
 from buffer cimport Buffer, buffer_add, buffer_free
-from canon cimport Canon, canon_augments, canon_init
+from canon cimport Canon, canon_augments, canon_init, canon_pair
 from control cimport TESTS_LEFT, Watch, take_test, watch_init, watch_step
 from dichotomy cimport Memo, memo_free, memo_init, memo_set_point, memo_shatters
 from scalars cimport MAX_FEATURES, MAX_POINTS
@@ -73,7 +73,7 @@ cdef int visit(Dive* dive, int k, int n) except -1 nogil:
     """Search all samples that extend points[:k] by some of candidates[k][:n] and have it in their line of descent."""
     cdef uint16_t* candidates = dive.candidates[k]
     cdef int i = 0, outcome, answer
-    dive.kept[k] += 1
+    dive.kept[k] += k > 0
     dive.forms[k].used = 0
     while i < n and n >= dive.target - k:
         dive.points[k] = candidates[i]
@@ -112,13 +112,17 @@ cdef int visit(Dive* dive, int k, int n) except -1 nogil:
     return EXHAUSTED
 
 
-cdef int start(Dive* dive, bint fixed) except -1 nogil:
-    """Visit the empty sample."""
-    cdef int i, d = dive.canon.d
-    dive.automorphisms[0] = 2                       # more than one, if there is any symmetry at all
-    for i in range(1 << d):
-        dive.candidates[0][i] = <uint16_t>i
-    return visit(dive, 0, 1 << d)
+cdef int start(Dive* dive) except -1 nogil:
+    """Visit the empty sample or, orientation free, the origin: any point can be moved there."""
+    cdef int i, d = dive.canon.d, k = 0 if dive.canon.fixed else 1
+    dive.automorphisms[k] = 2                       # more than one, as far as anyone asks
+    dive.points[0] = 0
+    dive.sums[1][0] = canon_pair(&dive.canon, 0, 0)
+    memo_set_point(&dive.memo, 0, 0)
+    for i in range(k, 1 << d):
+        dive.candidates[k][i - k] = <uint16_t>i
+    dive.kept[0] = 1
+    return visit(dive, k, (1 << d) - k)
 
 
 def dive(const int[:, ::1] table, int n_features, bint fixed, int target, int ceiling, int64_t budget,
@@ -139,14 +143,14 @@ def dive(const int[:, ::1] table, int n_features, bint fixed, int target, int ce
     canon_init(&dive.canon, n_features, fixed)
     watch_init(&dive.watch, &limits[0])
     try:
-        if memo_init(&dive.memo, table, n_features, fixed, True, ceiling) < 0:
+        if memo_init(&dive.memo, table, n_features, fixed, ceiling) < 0:
             raise MemoryError
         for i in range(ceiling + 1):
             dive.candidates[i] = <uint16_t*>malloc(sizeof(uint16_t) << n_features)
             if dive.candidates[i] == NULL:
                 raise MemoryError
         with nogil:
-            outcome = start(dive, fixed)
+            outcome = start(dive)
         if outcome == NO_MEMORY:
             raise MemoryError
         return (("exhausted", "ceiling", "budget", "stopped")[outcome],

@@ -252,7 +252,7 @@ cdef class Worker:
         self.limits = limits
         watch_init(&self.watch, &limits[0])
         canon_init(&self.canon, n_features, fixed)
-        if memo_init(&self.memo, table, n_features, fixed, True, MAX_POINTS) < 0:
+        if memo_init(&self.memo, table, n_features, fixed, MAX_POINTS) < 0:
             raise MemoryError
 
     def __dealloc__(self):
@@ -377,7 +377,8 @@ cdef int generate_children(Worker worker, Level level, int64_t i, Level children
     cdef uint64_t sums[MAX_POINTS]
     cdef bint symmetric = (<uint64_t*>level.automorphisms.data)[i] > 1
     cdef uint64_t word
-    memcpy(points, <uint16_t*>level.points.data + i * k, k * sizeof(uint16_t))
+    if k:
+        memcpy(points, <uint16_t*>level.points.data + i * k, k * sizeof(uint16_t))
     canon_sums(&worker.canon, points, k, old)
     worker.siblings.used = 0
     for w in range(W):
@@ -457,7 +458,7 @@ def mark(Level parents, Level level):
                 points = <uint16_t*>level.points.data + i * n
                 link = <Link*>level.links.data + i * n
                 for j in range(n):
-                    add_point(marks + link[j].orbit * <size_t>W, map_point(&link[j].map, points[j]))
+                    add_point(marks + link[j].orbit * <size_t>W, map_point(&link[j].map, points[j], level.n_features))
 
 
 cdef void close_marks(Worker worker, Level parents, int64_t i) noexcept nogil:
@@ -475,7 +476,8 @@ cdef void close_marks(Worker worker, Level parents, int64_t i) noexcept nogil:
             for w in range(W):
                 word = marks[w]
                 while word:
-                    add_point(marks, map_point(&worker.canon.generators[g], 64 * w + bits_low64(word)))
+                    add_point(marks, map_point(&worker.canon.generators[g], 64 * w + bits_low64(word),
+                                               parents.n_features))
                     word &= word - 1
         if count_words(marks, W) == before:
             return

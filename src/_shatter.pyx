@@ -22,7 +22,7 @@ from scalars cimport MAX_FEATURES, MAX_POINTS, mask_t
 
 cdef int set_up(Memo* memo, const int[:, ::1] table, const uint16_t[::1] points, int d, bint fixed) noexcept nogil:
     cdef int i, n = <int>points.shape[0]
-    if memo_init(memo, table, d, fixed, True, n) < 0:
+    if memo_init(memo, table, d, fixed, n) < 0:
         memo.failed = True
         return -1
     for i in range(n):

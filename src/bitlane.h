@@ -23,6 +23,9 @@ static inline void lane_and(lane_t *a, const lane_t *b)
 static inline void lane_andnot(lane_t *a, const lane_t *b)
 { for (int i = 0; i < LANE_WORDS; i++) a->w[i] &= ~b->w[i]; }
 
+static inline void lane_xor(lane_t *a, const lane_t *b)
+{ for (int i = 0; i < LANE_WORDS; i++) a->w[i] ^= b->w[i]; }
+
 static inline void lane_or_and(lane_t *acc, const lane_t *a, const lane_t *b)
 { for (int i = 0; i < LANE_WORDS; i++) acc->w[i] |= a->w[i] & b->w[i]; }
 

@@ -11,6 +11,7 @@ cdef extern from "bitlane.h" nogil:
     void lane_or(lane_t *a, const lane_t *b) noexcept
     void lane_and(lane_t *a, const lane_t *b) noexcept
     void lane_andnot(lane_t *a, const lane_t *b) noexcept
+    void lane_xor(lane_t *a, const lane_t *b) noexcept
     void lane_or_and(lane_t *acc, const lane_t *a, const lane_t *b) noexcept      # acc |= a & b
     bint lane_is_ones(const lane_t *a) noexcept
     bint lane_is_zero(const lane_t *a) noexcept

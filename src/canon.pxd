@@ -23,7 +23,7 @@ repetitions among the children of one Q (which occur only if Q has automorphisms
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
-from bitlane cimport bits_count, bits_low
+from bitlane cimport bits_count
 from scalars cimport MAX_FEATURES, MAX_POINTS
 
 
@@ -93,8 +93,13 @@ cdef inline uint64_t canon_second_sum(const Canon* canon, const uint16_t* points
     return total
 
 
+cdef inline uint64_t bit_mask(uint32_t row, int j) noexcept nogil:
+    """All ones if bit j of row is set, else 0."""
+    return -<uint64_t>((row >> j) & 1)
+
+
 cdef inline void canon_refine(Canon* canon, uint64_t* colours, int rounds) noexcept nogil:
-    """Colour each row by its features, then each feature by its rows, `rounds` times."""
+    """Colour each row by its features, then each feature by its rows, `rounds` times. Without branches: rows are random."""
     cdef uint64_t sums[MAX_FEATURES]
     cdef uint64_t colour
     cdef uint32_t row
@@ -105,29 +110,26 @@ cdef inline void canon_refine(Canon* canon, uint64_t* colours, int rounds) noexc
         for i in range(canon.n):
             colour = canon.seeds[i]
             row = canon.rows[i]
-            while row:
-                colour += colours[bits_low(row)]
-                row &= row - 1
+            for j in range(canon.d):
+                colour += colours[j] & bit_mask(row, j)
             colour = mix(colour)
-            row = canon.rows[i]
-            while row:
-                sums[bits_low(row)] += colour
-                row &= row - 1
+            for j in range(canon.d):
+                sums[j] += colour & bit_mask(row, j)
         for j in range(canon.d):
             colours[j] = mix(sums[j])
 
 
-cdef inline uint32_t place_bits(const unsigned char* place, uint32_t row) noexcept nogil:
+cdef inline uint32_t place_bits(const unsigned char* place, uint32_t row, int d) noexcept nogil:
     """Move bit j of row to place[j]."""
     cdef uint32_t image = 0
-    while row:
-        image |= <uint32_t>1 << place[bits_low(row)]
-        row &= row - 1
+    cdef int j
+    for j in range(d):
+        image |= ((row >> j) & 1) << place[j]
     return image
 
 
-cdef inline uint32_t map_point(const CubeMap* map, uint32_t point) noexcept nogil:
-    return place_bits(map.place, point ^ map.base)
+cdef inline uint32_t map_point(const CubeMap* map, uint32_t point, int d) noexcept nogil:
+    return place_bits(map.place, point ^ map.base, d)
 
 
 cdef inline void add_generator(Canon* canon, uint16_t base, const unsigned char* place) noexcept nogil:
@@ -149,7 +151,7 @@ cdef inline void add_exchange(Canon* canon, int a, int b) noexcept nogil:
         place[j] = <unsigned char>j
     place[a] = <unsigned char>b
     place[b] = <unsigned char>a
-    add_generator(canon, <uint16_t>(o ^ place_bits(place, o)), place)
+    add_generator(canon, <uint16_t>(o ^ place_bits(place, o, canon.d)), place)
 
 
 cdef inline void canon_leaf(Canon* canon, const int* order, uint64_t multiplicity) noexcept nogil:
@@ -161,7 +163,7 @@ cdef inline void canon_leaf(Canon* canon, const int* order, uint64_t multiplicit
     for j in range(canon.d):
         place[order[j]] = <unsigned char>j
     for i in range(canon.n):
-        image = place_bits(place, canon.rows[i])
+        image = place_bits(place, canon.rows[i], canon.d)
         j = i
         while j > 1 and form[j - 1] > image:          # insertion sort behind the marked row
             form[j] = form[j - 1]

@@ -32,7 +32,7 @@ from libc.string cimport memset
 from arena cimport Arena, arena_clear, arena_free, arena_take
 from control cimport Watch, watch_quietly, watch_step
 from bitlane cimport (bits_count, bits_low, bits_low64, bits_top, lane_and, lane_andnot, lane_count, lane_fill,
-                      lane_is_ones, lane_is_zero, lane_or, lane_or_and, lane_t)
+                      lane_is_ones, lane_is_zero, lane_or, lane_or_and, lane_t, lane_xor)
 from scalars cimport MAX_FEATURES, MAX_POINTS, mask_t
 
 cdef enum:
@@ -65,7 +65,6 @@ cdef struct Memo:
     int* right
     int* easy                       # any `easy[t]` distinct points are shattered by t
     bint fixed                      # orientation
-    bint distinct                   # the points of the sample are distinct (else easy[] does not hold)
     int d
     mask_t columns[MAX_FEATURES]
     MemoLevel levels[MAX_POINTS]
@@ -158,13 +157,20 @@ cdef inline mask_t compress(mask_t c, mask_t high) noexcept nogil:
     return packed
 
 
-cdef inline void constant_lane(Memo* memo, mask_t A, mask_t c, lane_t* out) noexcept nogil:
-    """D(leaf, A) on chunk c."""
+cdef inline const lane_t* label_lane(const Memo* memo, int i, mask_t c) noexcept nogil:
+    """The labellings of chunk c in which point i is labelled 1."""
+    if i < LOW_POINTS:
+        return &memo.label[i]
+    return &memo.ones if (c >> (i - LOW_POINTS)) & 1 else &memo.zeros
+
+
+cdef inline void leaf_lane(const Memo* memo, mask_t A, mask_t c, lane_t* out) noexcept nogil:
+    """D(leaf, A) on chunk c: all of A labelled 0, or all labelled 1."""
     cdef mask_t high = A >> LOW_POINTS
     cdef mask_t low = A & ((1 << LOW_POINTS) - 1)
     cdef lane_t zero, one
-    lane_fill(&zero, <uint64_t>0 if c & high else ~<uint64_t>0)      # all of A labelled 0
-    lane_fill(&one, <uint64_t>0 if ~c & high else ~<uint64_t>0)      # all of A labelled 1
+    lane_fill(&zero, <uint64_t>0 if c & high else ~<uint64_t>0)
+    lane_fill(&one, <uint64_t>0 if ~c & high else ~<uint64_t>0)
     while low:
         lane_andnot(&zero, &memo.label[bits_low(low)])
         lane_and(&one, &memo.label[bits_low(low)])
@@ -173,12 +179,47 @@ cdef inline void constant_lane(Memo* memo, mask_t A, mask_t c, lane_t* out) noex
     lane_or(out, &one)
 
 
-cdef inline bint is_easy(Memo* memo, int t, mask_t A) noexcept nogil:
+cdef inline void stump_lane(const Memo* memo, mask_t A, mask_t c, lane_t* out) noexcept nogil:
+    """D(stump, A) on chunk c, A not empty: the labellings that are constant on A, or a column, or a column's complement.
+
+    Up to complement, the label of A's first point is 0; `differs` holds the labellings in which another point differs from it.
+    """
+    cdef lane_t differs[MAX_POINTS]
+    cdef lane_t match
+    cdef mask_t first = A & -A, others = A ^ first, rest, part
+    cdef const lane_t* label = label_lane(memo, bits_low(A), c)
+    cdef int f, i, n = 0
+    lane_fill(out, ~<uint64_t>0)
+    rest = others
+    while rest:
+        differs[n] = label_lane(memo, bits_low(rest), c)[0]
+        lane_xor(&differs[n], label)
+        lane_andnot(out, &differs[n])
+        n += 1
+        rest &= rest - 1
+    for f in range(memo.d):
+        part = A & memo.columns[f]
+        if part & first:
+            part ^= A
+        if part == 0:
+            continue
+        lane_fill(&match, ~<uint64_t>0)
+        rest = others
+        for i in range(n):
+            if part & rest & -rest:
+                lane_and(&match, &differs[i])
+            else:
+                lane_andnot(&match, &differs[i])
+            rest &= rest - 1
+        lane_or(out, &match)
+
+
+cdef inline bint is_easy(const Memo* memo, int t, mask_t A) noexcept nogil:
     """Whether |A| <= easy[t], which is 1, 2 or 3, or A is empty."""
     cdef mask_t rest = A & (A - 1)
     if rest == 0 or A == 0:
         return True
-    if not memo.distinct or memo.easy[t] == 1:
+    if memo.easy[t] == 1:
         return False
     rest &= rest - 1
     if rest == 0:
@@ -186,61 +227,72 @@ cdef inline bint is_easy(Memo* memo, int t, mask_t A) noexcept nogil:
     return memo.easy[t] >= 3 and (rest & (rest - 1)) == 0
 
 
-cdef inline const lane_t* memo_lane(Memo* memo, int t, mask_t A, mask_t c) noexcept nogil:
-    """D(t, A) on chunk c; the returned lane stays valid while the points of A do."""
-    if is_easy(memo, t, A):
-        return &memo.ones
+cdef inline uint8_t lane_state(const lane_t* lane) noexcept nogil:
+    if lane_is_ones(lane):
+        return LANE_ONES
+    return LANE_ZEROS if lane_is_zero(lane) else LANE_MIXED
+
+
+cdef inline lane_t* memo_place(Memo* memo, int t, mask_t A, mask_t c, uint8_t** state) noexcept nogil:
+    """Where D(t, A) on chunk c is kept, and its state; NULL when memory is out."""
     cdef void** slot = memo_slot(memo, A)
-    if slot == NULL:
-        return &memo.zeros
     cdef mask_t high = A >> LOW_POINTS
     cdef size_t n = 1, index = 0
+    cdef lane_t* lanes
+    if slot == NULL:
+        return NULL
     if high:
         n = <size_t>1 << bits_count(high)
         index = compress(c, high)
-    cdef lane_t* lanes = <lane_t*>slot[t]
-    cdef uint8_t* state
+    lanes = <lane_t*>slot[t]
     if lanes == NULL:
         lanes = <lane_t*>arena_take(&memo.levels[bits_top(A)].arena, n * (sizeof(lane_t) + 1))
         if lanes == NULL:
             memo.failed = True
-            return &memo.zeros
+            return NULL
         slot[t] = lanes
         memset(lanes + n, 0, n)
-    state = <uint8_t*>(lanes + n) + index
+    state[0] = <uint8_t*>(lanes + n) + index
+    return lanes + index
+
+
+cdef inline const lane_t* memo_lane(Memo* memo, int t, mask_t A, mask_t c, lane_t* room) noexcept nogil:
+    """D(t, A) on chunk c: memo.ones, memo.zeros, a place of the memo, or `room` for what is not kept."""
+    cdef uint8_t* state
+    cdef lane_t* lane
+    if is_easy(memo, t, A):
+        return &memo.ones
+    if t == 0:
+        leaf_lane(memo, A, c, room)
+        return room
+    lane = memo_place(memo, t, A, c, &state)
+    if lane == NULL:
+        return &memo.zeros
     if state[0] == LANE_UNKNOWN:
         memo.n_sets += 1
         if memo.halt == 0:
             memo.halt = watch_quietly(memo.watch)
         if memo.halt:
             return &memo.zeros
-        if t == 0:
-            constant_lane(memo, A, c, lanes + index)
+        if memo.left[t] == 0 and memo.right[t] == 0:
+            stump_lane(memo, A, c, lane)
         else:
-            node_lane(memo, t, A, c, lanes + index)
-        if lane_is_ones(lanes + index):
-            state[0] = LANE_ONES
-        elif lane_is_zero(lanes + index):
-            state[0] = LANE_ZEROS
-        else:
-            state[0] = LANE_MIXED
+            node_lane(memo, t, A, c, lane)
+        state[0] = lane_state(lane)
     if state[0] == LANE_ONES:
         return &memo.ones
-    if state[0] == LANE_ZEROS:
-        return &memo.zeros
-    return lanes + index
+    return &memo.zeros if state[0] == LANE_ZEROS else lane
 
 
 cdef inline void join_lanes(Memo* memo, int l, int r, mask_t A0, mask_t A1, mask_t c, lane_t* out) noexcept nogil:
     """out |= D(l, A0) AND D(r, A1) on chunk c."""
-    cdef const lane_t* a = memo_lane(memo, l, A0, c)
+    cdef lane_t a_room, b_room
+    cdef const lane_t* a = memo_lane(memo, l, A0, c, &a_room)
+    cdef const lane_t* b
     if a == &memo.zeros:
         return
-    cdef const lane_t* b = memo_lane(memo, r, A1, c)
-    if a == &memo.ones:
-        lane_or(out, b)
-    else:
-        lane_or_and(out, a, b)
+    b = memo_lane(memo, r, A1, c, &b_room)
+    lane_or_and(out, a, b)
 
 
 cdef inline void node_lane(Memo* memo, int t, mask_t A, mask_t c, lane_t* out) noexcept nogil:
@@ -248,6 +300,7 @@ cdef inline void node_lane(Memo* memo, int t, mask_t A, mask_t c, lane_t* out) n
     cdef int l = memo.left[t], r = memo.right[t], f
     cdef mask_t A1
     cdef bint to_left = False, to_right = False       # a constant feature can send all of A there
+    cdef lane_t room
     lane_fill(out, 0)
     for f in range(memo.d):
         A1 = A & memo.columns[f]
@@ -262,9 +315,9 @@ cdef inline void node_lane(Memo* memo, int t, mask_t A, mask_t c, lane_t* out) n
             if lane_is_ones(out):
                 return
     if to_left or (to_right and (l == r or not memo.fixed)):
-        lane_or(out, memo_lane(memo, l, A, c))
+        lane_or(out, memo_lane(memo, l, A, c, &room))
     if l != r and (to_right or (to_left and not memo.fixed)):
-        lane_or(out, memo_lane(memo, r, A, c))
+        lane_or(out, memo_lane(memo, r, A, c, &room))
 
 
 cdef inline void memo_set_point(Memo* memo, int i, uint32_t point) noexcept nogil:
@@ -360,15 +413,13 @@ cdef inline uint64_t low_label(int i, int word) noexcept nogil:
     return out
 
 
-cdef inline int memo_init(Memo* memo, const int[:, ::1] table, int d, bint fixed, bint distinct,
-                          int n_points) noexcept nogil:
-    """Set up for samples of up to n_points points; -1 when memory is out. `table` rows are (left, right), row 0 the leaf."""
+cdef inline int memo_init(Memo* memo, const int[:, ::1] table, int d, bint fixed, int n_points) noexcept nogil:
+    """Set up for samples of up to n_points distinct points; -1 when memory is out. `table` rows are (left, right), row 0 the leaf."""
     cdef int t, i, j, l, r, T = <int>table.shape[0]
     memset(memo, 0, sizeof(Memo))
     memo.n_structures = T
     memo.d = d
     memo.fixed = fixed
-    memo.distinct = distinct
     memo.left = <int*>malloc(T * sizeof(int))
     memo.right = <int*>malloc(T * sizeof(int))
     memo.easy = <int*>malloc(T * sizeof(int))

@@ -705,7 +705,7 @@ ERRORS: list[tuple[Any, type[Exception], str]] = [
     ),
     (lambda: vc.exact_vc("(..)", d=2, n_jobs=0), ValueError, "expected n_jobs >= 1, got 0"),
     (lambda: vc.search_vc("(..)", d=2, time_limit=-1), ValueError, "expected time_limit >= 0, got -1"),
-    (lambda: vc.search_vc("(..)", d=2, time_limit=math.nan), ValueError, "expected time_limit >= 0, got nan"),
+    (lambda: vc.search_vc("(..)", d=2, time_limit=math.nan), ValueError, "expected time_limit to be a number, got nan"),
     (
         lambda: vc.search_vc("(..)", d=2, time_limit="1"),  # type: ignore[arg-type]
         TypeError,

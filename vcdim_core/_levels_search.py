@@ -8,14 +8,19 @@ the number of threads.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from typing import Any, TypeVar
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _levels
+
+if TYPE_CHECKING:  # concurrent.futures is imported when threads are: it takes longer than the rest of the package
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+    import numpy as np
+    import numpy.typing as npt
+
+    Table = npt.NDArray[np.int32]
+    Limits = npt.NDArray[np.float64]
 
 SLICE = 512
 """Orbits of one slice: some 10 ms of work."""
@@ -24,9 +29,6 @@ MIN_DEATHS = 1 / 8
 """Prune again while at least this share of a level died: what follows from fewer deaths is not worth a pass."""
 
 T = TypeVar("T")
-
-Table = npt.NDArray[np.int32]
-Limits = npt.NDArray[np.float64]
 
 
 class Stopped(Exception):
@@ -39,7 +41,7 @@ class Team:
     def __init__(self, table: Table, n_features: int, fixed: bool, limits: Limits, n_jobs: int) -> None:
         self.limits = limits
         self.workers = [_levels.Worker(table, n_features, fixed, limits) for _ in range(n_jobs)]
-        self.pool = ThreadPoolExecutor(n_jobs) if n_jobs > 1 else None
+        self.pool = _make_pool(n_jobs) if n_jobs > 1 else None
 
     @property
     def n_tested(self) -> int:
@@ -77,6 +79,8 @@ class Team:
     def _over_threads(
         self, slices: list[tuple[int, int]], work: Callable[[_levels.Worker, int, int], T], tick: Callable[[], None]
     ) -> list[T]:
+        from concurrent.futures import FIRST_COMPLETED, wait
+
         assert self.pool is not None
         results: list[Any] = [None] * len(slices)
         queue = iter(enumerate(slices))
@@ -106,6 +110,12 @@ class Team:
         """Let the threads go."""
         if self.pool is not None:
             self.pool.shutdown()
+
+
+def _make_pool(n_jobs: int) -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor
+
+    return ThreadPoolExecutor(n_jobs, thread_name_prefix="vcdim")
 
 
 @contextmanager

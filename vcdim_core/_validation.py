@@ -5,9 +5,9 @@ Messages are lower case and say what was expected, then what came: ``expected d 
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterable
-from numbers import Real
 
 
 def check_int(name: str, value: object, low: int | None = None, high: int | None = None) -> int:
@@ -50,11 +50,18 @@ def text_error(sentence: str, text: str, position: int) -> ValueError:
     return ValueError(f"{sentence}\n    {head}{excerpt}{tail}\n    {' ' * (len(head) + position - start)}^")
 
 
-def check_limit(name: str, value: object) -> float:
-    """Return a limit as a float that is not negative and not NaN."""
-    if isinstance(value, bool) or not isinstance(value, Real):
+def check_number(name: str, value: object, low: float | None = None, high: float | None = None) -> float:
+    """Return ``value`` as a float inside [low, high], or raise naming the argument."""
+    if isinstance(value, (bool, str, bytes)):
         raise TypeError(f"expected {name} to be a number, got {value!r}")
-    number = float(value)
-    if not number >= 0:
-        raise ValueError(f"expected {name} >= 0, got {value}")
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise TypeError(f"expected {name} to be a number, got {value!r}") from None
+    if math.isnan(number):
+        raise ValueError(f"expected {name} to be a number, got nan")
+    if low is not None and number < low:
+        raise ValueError(f"expected {name} >= {low:g}, got {value!r}")
+    if high is not None and number > high:
+        raise ValueError(f"expected {name} <= {high:g}, got {value!r}")
     return number

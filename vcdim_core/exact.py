@@ -10,17 +10,19 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from . import _dive, _levels, _shatter
-from ._levels_search import Limits, Stopped, Table, next_level, prune_level, team
+from ._levels_search import Stopped, next_level, prune_level, team
 from ._quick_bounds import counting_bound, lower_sample
-from ._validation import check_choice, check_int, check_limit
+from ._validation import check_choice, check_int, check_number
 from .features import Features, as_features
 from .results import Point, Progress, SearchLimit, SearchStats, VCResult
 from .structures import Structure, as_structure
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from ._levels_search import Limits, Table
     from .trees import Tree
 
 MAX_POINTS = 24
@@ -155,7 +157,7 @@ class _Search:
         self.memory_limit: int | None = None
         self.report: Callable[[Progress], object] | None = None
         self.last_report = 0.0
-        self.witness = lower_sample(self.structure, self.d)
+        self.witness: Sequence[int] = lower_sample(self.structure, self.d)
         self.lower = len(self.witness)
         self.upper = counting_bound(self.structure, self.d, self.fixed)
         self.samples = self.tested = self.sets = 0
@@ -164,7 +166,7 @@ class _Search:
 
     def set_limits(self, time_limit: float | None, node_limit: int | None, memory_limit: int | None) -> None:
         if time_limit is not None:
-            self.limits[1] = _levels.clock() + check_limit("time_limit", time_limit)
+            self.limits[1] = _levels.clock() + check_number("time_limit", time_limit, 0)
         if node_limit is not None:
             self.limits[2] = check_int("node_limit", node_limit, 0)
         if memory_limit is not None:

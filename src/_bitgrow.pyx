@@ -1,0 +1,642 @@
+"""Growing a whole tree on features with few values: every possible test is a column of bits.
+
+A feature with codes 0 .. C - 1 gives C - 1 columns "code <= j" (ordinal, integer, binary features) or C columns
+"code == j" (nominal, one against the rest).  An open node owns its columns, one bit per row, and one plane of bits for
+each class but one; then
+
+* search: for each column c, |c| and |c & plane_k| by population count: 64 rows per instruction;
+* split: the winning column is the mask; every other column is compressed under it and under its complement.
+
+Columns die out.  Inside a feature the sets "code <= j" are nested, so a column with as many bits as the one before it is
+the same set and is dropped, as are empty and full ones and those with fewer than the least rows on a side; what is
+dropped in a node is dropped below it.  A column keeps the codes ``low`` and ``high`` between which it cuts in this node:
+low is the largest code on the left and high the smallest on the right, so that the threshold lies midway between values
+that occur.  Deep nodes thus cost a few instructions per surviving column.
+
+Cost of a node: O(columns * classes * n / 64).  Memory: one bit per row and column, at most twice.
+"""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcpy, memset
+from cpython.exc cimport PyErr_CheckSignals
+
+from criteria cimport (CHI2, ENTROPY, GAIN_RATIO, GINI, HYPERGEOMETRIC, score_counts, score_pair, table_gain,
+                       table_value)
+from outcome cimport (Outcome, Record, Rules, outcome_add, outcome_free, outcome_init, outcome_merge)
+from scan cimport lanes_available, midpoint
+from significance cimport significance
+
+cdef extern from "bitplanes.h" nogil:
+    void planes_count(const uint64_t*, Py_ssize_t A, Py_ssize_t W, const uint64_t* planes, Py_ssize_t P,
+                      uint32_t* out, int wide)
+    ctypedef struct PlanesCut:
+        int32_t feature
+        uint16_t low
+        uint16_t high
+    ctypedef struct PlanesFilter:
+        int32_t feature
+        uint32_t count
+        int kept
+        Py_ssize_t alive
+    int planes_admit(PlanesFilter* f, PlanesCut cut, uint32_t count, Py_ssize_t n, Py_ssize_t least, PlanesCut* cuts,
+                     uint32_t* counts)
+    Py_ssize_t planes_child(const uint64_t* columns, const PlanesCut* cuts, Py_ssize_t A, Py_ssize_t W,
+                            const uint64_t* mask, Py_ssize_t n, Py_ssize_t least, uint64_t* out, Py_ssize_t width,
+                            PlanesCut* out_cuts, uint32_t* out_counts, uint8_t* sizes, uint64_t* steps, int wide)
+    Py_ssize_t planes_gini(const uint64_t* columns, const uint32_t* counts, Py_ssize_t A, Py_ssize_t W,
+                           const uint64_t* planes, Py_ssize_t P, const double* N, double n, int two, double* score,
+                           int wide)
+    void planes_from_codes(const uint8_t* codes, Py_ssize_t m, int cut, int equal, uint64_t* out, int wide)
+
+ctypedef fused floating_t:
+    float
+    double
+
+cdef enum:
+    SIGNAL_STEP = 40000000  # words handled between two looks for signals
+    POOL = 32               # freed blocks kept
+    SMALL = 16384           # bytes; smaller blocks are left to malloc, which is quick with them
+
+
+cdef struct Block:
+    int64_t record          # its number in the outcome
+    Py_ssize_t n            # rows
+    Py_ssize_t W            # words per column
+    Py_ssize_t A            # columns
+    Py_ssize_t P            # class planes: one per class that occurs, but the first
+    Py_ssize_t depth
+    PlanesCut* cuts         # A tests, see bitplanes.h
+    uint32_t* counts        # A: bits of each column
+    uint64_t* columns       # A x W
+    uint64_t* planes        # P x W
+    int32_t* classes        # P + 1 classes that occur
+    Py_ssize_t best         # winning column, -1 without one
+    double score
+    double priority
+    size_t capacity         # bytes of the piece of memory that holds all this
+
+
+cdef struct Job:
+    int criterion
+    int wide
+    Py_ssize_t K
+    Py_ssize_t least
+    Py_ssize_t root_words
+    double total
+    Rules rules
+    const double* T
+    const double* lows      # smallest value of each feature: value = low + code
+    const int32_t* tests    # 0 "code <= j", 1 "code == j"
+    Outcome out
+    Block** open            # stack or heap
+    Py_ssize_t open_count
+    Py_ssize_t open_capacity
+    Py_ssize_t defer        # blocks of at most this many rows are left to other threads
+    uint32_t* counts        # of all columns of one node: A x (P + 1)
+    double* scratch         # l and N of the classes that occur, table: 4 K
+    uint8_t* sizes          # scratch of planes_compress
+    uint64_t* steps
+    uint64_t* mask          # complement of the winning column
+    int64_t work
+    volatile int* stop
+    Block* pool[POOL]       # freed blocks, to be used again: fresh memory costs more than the work on it
+    Py_ssize_t pooled
+
+
+# ---- blocks ---------------------------------------------------------------------------------------------------------
+
+cdef Block* block_take(Job* j, size_t size) noexcept nogil:
+    """Memory for a block: the tightest freed one of at most four times the size, else new; NULL without memory."""
+    cdef Py_ssize_t i, best = -1
+    cdef Block* b
+    if size > SMALL:
+        for i in range(j.pooled):
+            if size <= j.pool[i].capacity <= 4 * size and (
+                    best < 0 or j.pool[i].capacity < j.pool[best].capacity):
+                best = i
+    if best >= 0:
+        b = j.pool[best]
+        j.pooled -= 1
+        j.pool[best] = j.pool[j.pooled]
+        return b
+    b = <Block*> malloc(size)
+    if b != NULL:
+        b.capacity = size
+    return b
+
+
+cdef void block_free(Job* j, Block* b) noexcept nogil:
+    """Keep the memory of a block for later, or give it back: the smallest of a full pool goes."""
+    cdef Py_ssize_t i, least = 0
+    if b.capacity <= SMALL:
+        free(b)
+        return
+    if j.pooled < POOL:
+        j.pool[j.pooled] = b
+        j.pooled += 1
+        return
+    for i in range(1, POOL):
+        if j.pool[i].capacity < j.pool[least].capacity:
+            least = i
+    if j.pool[least].capacity < b.capacity:
+        j.pool[least], b = b, j.pool[least]
+    free(b)
+
+
+cdef Block* block_new(Job* j, Py_ssize_t n, Py_ssize_t A, Py_ssize_t P) noexcept nogil:
+    """A block with room for A columns and P planes, all in one piece of memory; NULL without memory."""
+    cdef Py_ssize_t W = (n + 63) // 64
+    cdef size_t words = <size_t> (A + P) * W * 8, cuts = <size_t> A * sizeof(PlanesCut)
+    cdef Block* b = block_take(j, sizeof(Block) + words + cuts + 4 * (A + P + 1))
+    cdef char* memory = <char*> b
+    if b == NULL:
+        return NULL
+    b.n, b.W, b.A, b.P = n, W, A, P
+    b.planes = <uint64_t*> (memory + sizeof(Block))
+    b.columns = b.planes + P * W
+    b.cuts = <PlanesCut*> (b.columns + A * W)
+    b.counts = <uint32_t*> (b.cuts + A)
+    b.classes = <int32_t*> (b.counts + A)
+    b.best = -1
+    b.score = b.priority = 0.0
+    return b
+
+
+cdef inline double column_score(const Job* j, const Block* b, const uint32_t* count, double* l, const double* N) noexcept nogil:
+    """The score of one column from its counts."""
+    cdef Py_ssize_t k
+    cdef double first = count[0]
+    if j.K == 2:
+        return score_pair(j.criterion, j.T, first - count[1], count[1],
+                          N[0] - (first - count[1]), N[1] - count[1])
+    for k in range(1, b.P + 1):
+        l[k] = count[k]
+        first -= l[k]
+    l[0] = first
+    return score_all(j, b.P + 1, l, N, count[0], b.n - <double> count[0])
+
+
+cdef inline double score_all(const Job* j, Py_ssize_t K, double* l, const double* N, double nl, double nr) noexcept nogil:
+    """``score_counts`` by the formula for many classes even when only two occur here."""
+    if K == 2:
+        # A third class that is absent changes no sum.
+        l[2] = 0.0
+        return score_counts(j.criterion, j.T, 3, l, N, nl, nr)
+    return score_counts(j.criterion, j.T, K, l, N, nl, nr)
+
+
+cdef void block_search(Job* j, Block* b) noexcept nogil:
+    """Choose the best column, the first of equals."""
+    cdef Py_ssize_t i, k, stride = b.P + 1
+    cdef double* l = j.scratch
+    cdef double* N = j.scratch + j.K + 1
+    cdef double score
+    cdef const double* value = j.out.values + b.record * j.K
+    for k in range(stride):
+        N[k] = value[b.classes[k]]
+    N[stride] = 0.0
+    b.score = -INFINITY
+    if j.criterion == GINI or (j.criterion == CHI2 and j.K == 2):
+        b.best = planes_gini(b.columns, b.counts, b.A, b.W, b.planes, b.P, N, b.n, j.K == 2, &b.score, j.wide)
+        return
+    planes_count(b.columns, b.A, b.W, b.planes, b.P, j.counts, j.wide)
+    b.best = -1
+    for i in range(b.A):
+        score = column_score(j, b, j.counts + i * stride, l, N)
+        if score > b.score:
+            b.score = score
+            b.best = i
+
+
+cdef void block_settle(Job* j, Block* b) noexcept nogil:
+    """Write the winning test into the record, or drop it where a rule refuses it; leaves both child tables in scratch."""
+    cdef Py_ssize_t K = j.K, k, at, stride = b.P + 1
+    cdef double* table = j.scratch + 2 * K + 4
+    cdef const double* value = j.out.values + b.record * K
+    cdef Record* record = j.out.records + b.record
+    cdef PlanesCut* cut
+    cdef uint32_t* count = j.counts
+    if b.best < 0:
+        return
+    cut = b.cuts + b.best
+    planes_count(b.columns + b.best * b.W, 1, b.W, b.planes, b.P, count, j.wide)
+    for k in range(2 * K):
+        table[k] = 0.0
+    table[b.classes[0]] = count[0]
+    for k in range(1, stride):
+        table[b.classes[k]] = count[k]
+        table[b.classes[0]] -= count[k]
+    for k in range(K):
+        table[K + k] = value[k] - table[k]
+    record.feature = cut.feature
+    record.test = <int8_t> j.tests[cut.feature]
+    record.threshold = j.lows[cut.feature] + cut.low
+    if record.test == 0:
+        record.threshold = midpoint(record.threshold, j.lows[cut.feature] + cut.high)
+    record.gain = table_gain(j.criterion, 2, K, table, value, j.T if j.criterion == HYPERGEOMETRIC else NULL)
+    if record.gain < j.rules.min_gain or (
+            j.rules.alpha < 1.0 and significance(j.criterion, 2, K, table, value) > j.rules.alpha):
+        record.feature = -1
+        record.test = 0
+        record.gain = record.threshold = 0.0
+        b.best = -1
+        return
+    b.priority = record.gain
+    if j.criterion != CHI2 and j.criterion != HYPERGEOMETRIC:
+        b.priority *= b.n / j.total
+
+
+cdef inline int is_final(const Job* j, const double* value, Py_ssize_t n, Py_ssize_t depth) noexcept nogil:
+    """Whether a node must be a leaf without looking at its features: pure, too small or too deep."""
+    cdef Py_ssize_t k, present = 0
+    if n < j.rules.min_split or n < 2 * j.least or depth >= j.rules.max_depth:
+        return 1
+    for k in range(j.K):
+        present += value[k] > 0.0
+        if present == 2:
+            return 0
+    return 1
+
+
+cdef Block* block_child(Job* j, const Block* b, const double* value, Py_ssize_t n, const uint64_t* mask) noexcept nogil:
+    """The rows of b under the mask, living columns only; NULL without memory."""
+    cdef Py_ssize_t k, P = -1
+    cdef Block* child
+    cdef PlanesCut cut = PlanesCut(-2, 0, 0)
+    cdef PlanesCut ignored
+    cdef uint32_t count
+    for k in range(b.P + 1):
+        P += value[b.classes[k]] > 0.0
+    child = block_new(j, n, b.A, P)
+    if child == NULL:
+        return NULL
+    P = 0
+    for k in range(b.P + 1):
+        if value[b.classes[k]] > 0.0:
+            child.classes[P] = b.classes[k]
+            if P:
+                # Class k has the plane k - 1; a plane is kept like any column.
+                planes_child(b.planes + (k - 1) * b.W, &cut, 1, b.W, mask, n, 0, child.planes + (P - 1) * child.W,
+                             child.W, &ignored, &count, j.sizes, j.steps, j.wide)
+            P += 1
+    child.A = planes_child(b.columns, b.cuts, b.A, b.W, mask, n, j.least, child.columns, child.W, child.cuts,
+                           child.counts, j.sizes, j.steps, j.wide)
+    child.depth = b.depth + 1
+    return child
+
+
+# ---- the frontier ---------------------------------------------------------------------------------------------------
+
+cdef inline int comes_first(const Block* a, const Block* b) noexcept nogil:
+    """Best first: larger weighted gain, then the older node."""
+    return a.priority > b.priority or (a.priority == b.priority and a.record < b.record)
+
+
+cdef int frontier_push(Job* j, Block* b) noexcept nogil:
+    """Add an open block: on top of the stack, or into the heap; -1 without memory."""
+    cdef Py_ssize_t i = j.open_count
+    cdef void* grown
+    if i == j.open_capacity:
+        grown = realloc(j.open, (2 * i + 64) * sizeof(Block*))
+        if grown == NULL:
+            return -1
+        j.open = <Block**> grown
+        j.open_capacity = 2 * i + 64
+    j.open_count += 1
+    if j.rules.max_leaves:
+        while i > 0 and comes_first(b, j.open[(i - 1) // 2]):
+            j.open[i] = j.open[(i - 1) // 2]
+            i = (i - 1) // 2
+    j.open[i] = b
+    return 0
+
+
+cdef Block* frontier_pop(Job* j) noexcept nogil:
+    """Take the next open block: the top of the stack, or the best of the heap."""
+    cdef Py_ssize_t i = 0, child, n
+    cdef Block* first
+    cdef Block* last
+    j.open_count -= 1
+    n = j.open_count
+    if not j.rules.max_leaves:
+        return j.open[n]
+    first = j.open[0]
+    last = j.open[n]
+    while 2 * i + 1 < n:
+        child = 2 * i + 1
+        if child + 1 < n and comes_first(j.open[child + 1], j.open[child]):
+            child += 1
+        if not comes_first(j.open[child], last):
+            break
+        j.open[i] = j.open[child]
+        i = child
+    j.open[i] = last
+    return first
+
+
+_pending = []
+
+
+cdef int look_for_signals(Job* j, int64_t work) noexcept nogil:
+    """Count work and let Python handle signals now and then; 1 when growing must stop."""
+    j.work += work
+    if j.work > SIGNAL_STEP:
+        j.work = 0
+        with gil:
+            try:
+                PyErr_CheckSignals()
+            except BaseException as error:
+                j.stop[0] = 1
+                _pending.append(error)
+    return j.stop[0]
+
+
+cdef int consider(Job* j, Block* b) noexcept nogil:
+    """Search a new block and put it on the frontier if it has a split; -1 without memory."""
+    block_search(j, b)
+    look_for_signals(j, b.A * (b.P + 3) * b.W)
+    if j.rules.max_leaves:
+        block_settle(j, b)
+    if b.best < 0:
+        block_free(j, b)
+        return 0
+    return frontier_push(j, b)
+
+
+cdef int expand(Job* j, Block* b) noexcept nogil:
+    """Split a settled block and consider its children; -1 without memory.  Frees the block."""
+    cdef double* table = j.scratch + 2 * j.K + 4
+    cdef double* value
+    cdef const uint64_t* winner = b.columns + b.best * b.W
+    cdef Block* children[2]
+    cdef Py_ssize_t side, i, n
+    cdef int64_t record
+    cdef double rows
+    cdef int code = 0
+    children[0] = children[1] = NULL
+    for side in range(2):
+        rows = 0.0
+        for i in range(j.K):
+            rows += table[side * j.K + i]
+        n = <Py_ssize_t> rows
+        record = outcome_add(&j.out, table + side * j.K, n)
+        if record < 0:
+            code = -1
+            break
+        if side == 0:
+            j.out.records[b.record].left = record
+        else:
+            j.out.records[b.record].right = record
+        if is_final(j, table + side * j.K, n, b.depth + 1):
+            continue
+        if side == 1:
+            for i in range(b.W):
+                j.mask[i] = ~winner[i]
+            if b.n % 64:
+                j.mask[b.W - 1] &= (<uint64_t> 1 << (b.n % 64)) - 1
+        children[side] = block_child(j, b, table + side * j.K, n, winner if side == 0 else j.mask)
+        if children[side] == NULL:
+            code = -1
+            break
+        children[side].record = record
+    block_free(j, b)
+    for side in range(1, -1, -1):
+        if children[side] != NULL:
+            if code < 0:
+                block_free(j, children[side])
+            else:
+                code = consider(j, children[side])
+    return code
+
+
+cdef int grow_all(Job* j, Py_ssize_t leaves) noexcept nogil:
+    """Split open blocks until none is left or there are enough leaves; -1 without memory."""
+    cdef Block* b
+    while j.open_count and not j.stop[0]:
+        if j.rules.max_leaves and leaves >= j.rules.max_leaves:
+            break
+        b = frontier_pop(j)
+        block_settle(j, b)
+        if b.best < 0:
+            block_free(j, b)
+            continue
+        leaves += 1
+        if expand(j, b) < 0:
+            return -1
+    return 0
+
+
+# ---- Python side ----------------------------------------------------------------------------------------------------
+
+cdef class BitGrower:
+    """Columns of bits for all rows, then growing; the methods release the GIL."""
+
+    cdef Job job
+    cdef double* T
+    cdef double* root_value
+    cdef volatile int stop
+    cdef object keep
+
+    def __cinit__(self, const uint8_t[:, ::1] codes, const int32_t[::1] sizes, const double[::1] lows,
+                  const int32_t[::1] tests, const int32_t[::1] y, Py_ssize_t K, int criterion, Py_ssize_t least,
+                  Py_ssize_t max_depth, Py_ssize_t max_leaves, Py_ssize_t min_split, double min_gain, double alpha):
+        cdef Job* j = &self.job
+        cdef Py_ssize_t d = codes.shape[0], m = codes.shape[1], i, A = 0
+        self.keep = (codes, sizes, lows, tests, y)
+        j.criterion, j.wide, j.K, j.least, j.total = criterion, lanes_available(), K, least, m
+        j.rules = Rules(max_depth, max_leaves, min_split, min_gain, alpha)
+        j.lows, j.tests, j.stop = &lows[0], &tests[0], &self.stop
+        self.stop = 0
+        outcome_init(&j.out, K)
+        for i in range(d):
+            A += columns_of(sizes[i], tests[i])
+        self.allocate(m, A)
+        if criterion == ENTROPY or criterion == GAIN_RATIO or criterion == HYPERGEOMETRIC:
+            self.T = <double*> malloc(8 * (m + 1))
+            if self.T == NULL:
+                raise MemoryError(f"expected {8 * m} bytes for a table")
+            for i in range(m + 1):
+                self.T[i] = table_value(criterion, i)
+        j.T = self.T
+        self.plant(codes, sizes, y, A)
+
+    cdef int allocate(self, Py_ssize_t m, Py_ssize_t A) except -1:
+        """All scratch."""
+        cdef Job* j = &self.job
+        cdef Py_ssize_t W = (m + 63) // 64
+        j.counts = <uint32_t*> malloc(4 * (A + 1) * (j.K + 1))
+        j.scratch = <double*> calloc(4 * j.K + 8, 8)
+        j.sizes = <uint8_t*> malloc(W)
+        j.steps = <uint64_t*> malloc(48 * W)
+        j.mask = <uint64_t*> malloc(8 * W)
+        self.root_value = <double*> calloc(j.K, 8)
+        if (j.counts == NULL or j.scratch == NULL or j.sizes == NULL or j.steps == NULL or j.mask == NULL
+                or self.root_value == NULL):
+            raise MemoryError(f"expected {60 * W} bytes of scratch")
+        return 0
+
+    cdef int plant(self, const uint8_t[:, ::1] codes, const int32_t[::1] sizes, const int32_t[::1] y,
+                   Py_ssize_t A) except -1:
+        """Make the root and its block, and search it."""
+        cdef Job* j = &self.job
+        cdef Py_ssize_t m = codes.shape[1], f, c, k, i
+        cdef Block* b
+        cdef PlanesFilter filter = PlanesFilter(-1, 0, 0, 0)
+        cdef PlanesCut cut
+        cdef uint32_t count
+        for i in range(m):
+            self.root_value[y[i]] += 1.0
+        b = block_new(j, m, A, j.K - 1)
+        if b == NULL or outcome_add(&j.out, self.root_value, m) < 0:
+            free(b)
+            raise MemoryError(f"expected {A * m // 8} bytes for columns of bits")
+        b.record, b.depth = 0, 0
+        with nogil:
+            for f in range(codes.shape[0]):
+                for c in range(columns_of(sizes[f], j.tests[f])):
+                    planes_from_codes(&codes[f, 0], m, <int> c, j.tests[f], b.columns + filter.alive * b.W, j.wide)
+                    planes_count(b.columns + filter.alive * b.W, 1, b.W, NULL, 0, &count, j.wide)
+                    cut = PlanesCut(<int32_t> f, <uint16_t> c, <uint16_t> (c if j.tests[f] else c + 1))
+                    planes_admit(&filter, cut, count, m, j.least, b.cuts, b.counts)
+            b.A = filter.alive
+            memset(b.planes, 0, 8 * b.P * b.W)
+            for k in range(j.K):
+                b.classes[k] = <int32_t> k
+            for i in range(m):
+                if y[i]:
+                    b.planes[(y[i] - 1) * b.W + i // 64] |= <uint64_t> 1 << (i % 64)
+        if is_final(j, self.root_value, m, 0):
+            free(b)
+        elif consider(j, b) < 0:
+            raise MemoryError("expected memory for the root")
+        return 0
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i
+        for i in range(self.job.open_count):
+            free(self.job.open[i])
+        for i in range(self.job.pooled):
+            free(self.job.pool[i])
+        outcome_free(&self.job.out)
+        free(self.job.open)
+        free(self.job.counts)
+        free(self.job.scratch)
+        free(self.job.sizes)
+        free(self.job.steps)
+        free(self.job.mask)
+        free(self.T)
+        free(self.root_value)
+
+    def run(self):
+        """Grow everything below the root."""
+        cdef int code
+        with nogil:
+            code = grow_all(&self.job, 1)
+        if self.stop and _pending:
+            raise _pending.pop()
+        if code < 0:
+            raise MemoryError("expected memory for the nodes of the tree")
+
+    def address(self):
+        """Where the outcome is, for ``_flatten.arrays``."""
+        return <size_t> &self.job.out
+
+
+cdef inline Py_ssize_t columns_of(int32_t size, int32_t test) noexcept nogil:
+    """How many columns a feature with this many codes has; one of two complementary columns is enough."""
+    if size < 2:
+        return 0
+    return size - 1 if test == 0 or size == 2 else size
+
+
+cdef int column_ranges(const floating_t* x, Py_ssize_t m, Py_ssize_t d, Py_ssize_t row, Py_ssize_t column,
+                       floating_t* lows, floating_t* highs, int limit) noexcept nogil:
+    """Smallest and largest value of each column; 0 as soon as one spans ``limit`` or more.
+
+    Along rows where they are contiguous (C order), else along columns, by blocks of rows.
+    """
+    cdef Py_ssize_t start = 0, stop, f, i
+    cdef floating_t value
+    cdef const floating_t* here
+    for f in range(d):
+        lows[f] = highs[f] = x[f * column]
+    while start < m:
+        stop = start + 256 if start + 256 < m else m
+        if column == 1:
+            for i in range(start, stop):
+                here = x + i * row
+                for f in range(d):
+                    lows[f] = here[f] if here[f] < lows[f] else lows[f]
+                    highs[f] = here[f] if here[f] > highs[f] else highs[f]
+        else:
+            for f in range(d):
+                for i in range(start, stop):
+                    value = x[i * row + f * column]
+                    lows[f] = value if value < lows[f] else lows[f]
+                    highs[f] = value if value > highs[f] else highs[f]
+        for f in range(d):
+            if not (highs[f] - lows[f] < limit):
+                return 0
+        start = stop
+    return 1
+
+
+cdef int column_codes(const floating_t* x, Py_ssize_t m, Py_ssize_t d, Py_ssize_t row, Py_ssize_t column,
+                      const floating_t* lows, uint8_t* codes, uint8_t* block) noexcept nogil:
+    """value - low as bytes, column by column; 0 where some value is not a whole number above it.
+
+    In C order 64 rows are converted along the rows into ``block`` (64 d bytes) and then turned.
+    """
+    cdef Py_ssize_t start = 0, stop, f, i
+    cdef floating_t value
+    cdef const floating_t* here
+    cdef int code, bad = 0
+    while start < m:
+        stop = start + 64 if start + 64 < m else m
+        if column == 1:
+            for i in range(start, stop):
+                here = x + i * row
+                for f in range(d):
+                    value = here[f] - lows[f]
+                    code = <int> value
+                    bad |= <floating_t> code != value
+                    block[(i - start) * d + f] = <uint8_t> code
+            for f in range(d):
+                for i in range(stop - start):
+                    codes[f * m + start + i] = block[i * d + f]
+        else:
+            for f in range(d):
+                for i in range(start, stop):
+                    value = x[i * row + f * column] - lows[f]
+                    code = <int> value
+                    bad |= <floating_t> code != value
+                    codes[f * m + i] = <uint8_t> code
+        if bad:
+            return 0
+        start = stop
+    return 1
+
+
+def encode(const floating_t[:, :] X, uint8_t[:, ::1] codes, int32_t[::1] sizes, double[::1] lows, int limit):
+    """Byte codes of columns that hold whole numbers within ``limit`` of their smallest; False if one does not.
+
+    X holds no NaN.
+    """
+    cdef Py_ssize_t m = X.shape[0], d = X.shape[1], f, size = sizeof(floating_t)
+    cdef Py_ssize_t row = X.strides[0] // size, column = X.strides[1] // size
+    cdef int good
+    cdef floating_t* low = <floating_t*> malloc((2 * size + 64) * d)
+    if low == NULL:
+        raise MemoryError(f"expected {(2 * size + 64) * d} bytes")
+    with nogil:
+        good = column_ranges(&X[0, 0], m, d, row, column, low, low + d, limit)
+        if good:
+            good = column_codes(&X[0, 0], m, d, row, column, low, &codes[0, 0], <uint8_t*> (low + 2 * d))
+        if good:
+            for f in range(d):
+                lows[f] = low[f]
+                sizes[f] = <int32_t> (low[d + f] - low[f]) + 1
+        free(low)
+    return bool(good)

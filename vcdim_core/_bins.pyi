@@ -1,0 +1,8 @@
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+def search(
+    X: npt.NDArray[Any], y: npt.NDArray[np.int32], K: int, criterion: int, least: int, first: int, last: int
+) -> tuple[int, int, float, float, float, tuple[Any, ...] | None] | None: ...
