@@ -17,7 +17,7 @@ from libc.string cimport memcmp, memcpy, memset
 
 from buffer cimport Buffer, buffer_add, buffer_free
 from canon cimport Canon, canon_augments, canon_init, canon_pair
-from control cimport TESTS_LEFT, Watch, watch_init, watch_step
+from control cimport TESTS_LEFT, Watch, take_test, watch_init, watch_step
 from dichotomy cimport Memo, memo_free, memo_init, memo_set_point, memo_shatters
 from scalars cimport MAX_FEATURES, MAX_POINTS
 
@@ -61,9 +61,10 @@ cdef bint is_new_child(Dive* dive, int k) noexcept nogil:
 
 cdef int test_child(Dive* dive, int k) except -1 nogil:
     """1 if points[:k+1] is shattered, 0 if not, 2 to stop."""
+    if not take_test(&dive.watch.limits[TESTS_LEFT]):
+        return 2
     dive.n_tested += 1
     dive.budget -= 1
-    dive.watch.limits[TESTS_LEFT] -= 1
     memo_set_point(&dive.memo, k, dive.points[k])
     return memo_shatters(&dive.memo, k + 1, &dive.watch)
 
@@ -78,6 +79,8 @@ cdef int visit(Dive* dive, int k, int n) except -1 nogil:
         dive.points[k] = candidates[i]
         i += 1
         dive.n_generated += 1
+        if watch_step(&dive.watch, 1):
+            return STOPPED
         if not canon_augments(&dive.canon, dive.points, dive.sums[k], dive.sums[k + 1], k + 1):
             continue
         dive.automorphisms[k + 1] = dive.canon.n_automorphisms

@@ -28,10 +28,11 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
+from clock cimport monotonic_seconds
 from buffer cimport Buffer, buffer_add, buffer_free, buffer_take
 from canon cimport (MAX_GENERATORS, Canon, CubeMap, canon_augments, canon_canonical, canon_generators, canon_init, canon_pair,
                     canon_sums, map_point, mix)
-from control cimport STOP as STOP_LIMIT, TESTS_LEFT, Watch, watch_init, watch_step
+from control cimport STOP as STOP_LIMIT, TESTS_LEFT, Watch, take_test, watch_init, watch_step
 from dichotomy cimport (Memo, memo_bytes, memo_count, memo_free, memo_init, memo_set_point, memo_shatters)
 from bitlane cimport bits_count64, bits_low64
 from scalars cimport MAX_FEATURES, MAX_POINTS
@@ -167,6 +168,11 @@ cdef int level_build_index(Level level) noexcept nogil:
     return 0
 
 
+def clock():
+    """Seconds on the clock of the deadline in `limits`; Python's own clocks may be others on some systems."""
+    return monotonic_seconds()
+
+
 def first_level(int n_features, bint fixed):
     """Level 0: the empty sample, to which any point may be added."""
     cdef Level level = Level(0, n_features)
@@ -204,9 +210,10 @@ def open_candidates(Level level):
         raise MemoryError
     for i in range(level.n_orbits):
         words = <uint64_t*>level.candidates.data + i * W
-        memset(words, 0, W * sizeof(uint64_t))
-        for p in range(1 << level.n_features):
-            add_point(words, p)
+        if level.n_features >= 6:
+            memset(words, 255, W * sizeof(uint64_t))
+        else:
+            words[0] = (<uint64_t>1 << (1 << level.n_features)) - 1
         for j in range(k):
             p = (<uint16_t*>level.points.data)[i * k + j]
             words[p >> 6] &= ~(<uint64_t>1 << (p & 63))
@@ -355,9 +362,10 @@ cdef int add_child(Worker worker, Level children, const uint16_t* points, int64_
 
 cdef int test_sample(Worker worker, const uint16_t* points, int n) except -1 nogil:
     """1 if the sample is shattered, 0 if not, 2 when told to stop."""
+    if not take_test(&worker.watch.limits[TESTS_LEFT]):
+        return 2
     set_sample(worker, points, n)
     worker.n_tested += 1
-    worker.watch.limits[TESTS_LEFT] -= 1
     return memo_shatters(&worker.memo, n, &worker.watch)
 
 
@@ -369,7 +377,8 @@ cdef int generate_children(Worker worker, Level level, int64_t i, Level children
     cdef uint64_t sums[MAX_POINTS]
     cdef bint symmetric = (<uint64_t*>level.automorphisms.data)[i] > 1
     cdef uint64_t word
-    memcpy(points, <uint16_t*>level.points.data + i * k, k * sizeof(uint16_t))
+    if k:
+        memcpy(points, <uint16_t*>level.points.data + i * k, k * sizeof(uint16_t))
     canon_sums(&worker.canon, points, k, old)
     worker.siblings.used = 0
     for w in range(W):
@@ -378,6 +387,8 @@ cdef int generate_children(Worker worker, Level level, int64_t i, Level children
             points[k] = <uint16_t>(64 * w + bits_low64(word))
             word &= word - 1
             worker.n_generated += 1
+            if watch_step(&worker.watch, 1):
+                return STOPPED
             if not canon_augments(&worker.canon, points, old, sums, k + 1):
                 continue
             if symmetric and not is_new_sibling(worker, k + 1):

@@ -83,6 +83,7 @@ cdef struct Solver:
     Failures failures
     Watch watch
     bint failed                            # memory
+    bint stopped                           # by the watch: what was returned since is void
 
 
 cdef inline size_t failure_place(const Failures* failures, uint64_t key) noexcept nogil:
@@ -165,14 +166,14 @@ cdef bint realises(Solver* s, int t, mask_t A) except -1 nogil:
     cdef size_t i
     if is_constant(s, A):
         return True
-    if t == 0 or s.failed:
+    if t == 0 or s.failed or s.stopped:
         return False
     if s.failures.size:
         i = failure_place(&s.failures, key)
         if s.failures.stamps[i] == s.failures.stamp:
             return False
     if watch_step(&s.watch, 1):
-        s.failed = True
+        s.stopped = True
         return False
     if find_split(s, t, A, &swapped) >= 0:
         return True
@@ -236,6 +237,8 @@ def realise(const int[:, ::1] table, const uint16_t[::1] points, const int[::1] 
                 continue
             swapped = False
             f = 0 if is_constant(&s, A) else find_split(&s, t, A, &swapped)
+            if f < 0:                       # was found before: only for want of memory
+                raise MemoryError
             nodes.append((t, f, A))
             A1 = A & s.columns[f]
             pending.append((s.children[2 * t + (not swapped)], A1))
@@ -290,7 +293,7 @@ cdef int64_t partitions_of_sample(Solver* s, int t, int n, int c) except -2 nogi
                     s.same[i] |= <mask_t>1 << j
         failures_clear(&s.failures)
         total += realises(s, t, full)
-        if s.failed or watch_step(&s.watch, 1):
+        if s.failed or s.stopped or watch_step(&s.watch, 1):
             return -1
         if not next_string(string, n, c):
             return total
@@ -307,6 +310,8 @@ def count_partitions(const int[:, ::1] table, const uint16_t[::1] points, int c,
     try:
         with nogil:
             total = partitions_of_sample(&s, <int>table.shape[0] - 1, n, c)
+        if s.failed:
+            raise MemoryError
         return total
     finally:
         solver_free(&s)

@@ -1,13 +1,20 @@
 """Stopping a kernel: limits that all threads of one search share, and the look at them.
 
 The limits are an array of doubles made by the caller (`limits[i]` below), read and written without locks: each entry is
-one aligned word, and seeing it a moment late does no harm.
+one aligned word, and seeing it a moment late does no harm. Only the tests left are counted exactly (control.h), so that a
+level is finished under a limit, or not, whatever the number of threads.
 """
 
-from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int64_t
 
 from clock cimport monotonic_seconds
+
+cdef extern from "Python.h":
+    # Declared noexcept: -1 leaves the exception set, for the caller to pass on.
+    int run_signal_handlers "PyErr_CheckSignals" () noexcept
+
+cdef extern from "control.h" nogil:
+    bint take_test(double* left) noexcept          # from limits[TESTS_LEFT]; safe from several threads
 
 cdef enum:
     STOP = 0             # nonzero: give up
@@ -31,12 +38,12 @@ cdef inline void watch_init(Watch* watch, double* limits) noexcept nogil:
     watch.next_signal = 0
 
 
-cdef inline int check_signals() except -1 with gil:
-    return PyErr_CheckSignals()
+cdef inline int check_signals() noexcept with gil:
+    return run_signal_handlers()
 
 
-cdef inline int watch_look(Watch* watch) except -1 nogil:
-    """1 when the kernel has to stop, 0 when not; raises what a signal handler raises."""
+cdef inline int watch_look(Watch* watch) noexcept nogil:
+    """1 when the kernel has to stop, 0 when not, -1 with the exception set when a signal handler raised one."""
     cdef double now
     watch.steps = POLL_STEPS
     if watch.limits[STOP] != 0 or watch.limits[TESTS_LEFT] < 0:
@@ -47,8 +54,14 @@ cdef inline int watch_look(Watch* watch) except -1 nogil:
         return 1
     if now >= watch.next_signal:
         watch.next_signal = now + SIGNAL_MILLISECONDS * 0.001
-        check_signals()
+        return check_signals()
     return 0
+
+
+cdef inline int watch_quietly(Watch* watch) noexcept nogil:
+    """Count one step of work, and look when it is time; returns as `watch_look`, for code that cannot raise."""
+    watch.steps -= 1
+    return 0 if watch.steps > 0 else watch_look(watch)
 
 
 cdef inline int watch_step(Watch* watch, int64_t steps) except -1 nogil:

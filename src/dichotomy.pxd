@@ -30,7 +30,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from arena cimport Arena, arena_clear, arena_free, arena_take
-from control cimport Watch, watch_step
+from control cimport Watch, watch_quietly, watch_step
 from bitlane cimport (bits_count, bits_low, bits_low64, bits_top, lane_and, lane_andnot, lane_count, lane_fill,
                       lane_is_ones, lane_is_zero, lane_or, lane_or_and, lane_t, lane_xor)
 from scalars cimport MAX_FEATURES, MAX_POINTS, mask_t
@@ -74,6 +74,8 @@ cdef struct Memo:
     mask_t failing_chunk[MAX_POINTS + 1]
     uint64_t n_sets                 # lanes computed so far
     bint failed                     # out of memory: what was returned since is void
+    Watch* watch                    # looked at with every lane computed
+    int halt                        # what it said, if not 0: what was returned since is void
 
 
 cdef inline int level_init(Memo* memo, MemoLevel* level, int log_size) noexcept nogil:
@@ -268,6 +270,10 @@ cdef inline const lane_t* memo_lane(Memo* memo, int t, mask_t A, mask_t c, lane_
         return &memo.zeros
     if state[0] == LANE_UNKNOWN:
         memo.n_sets += 1
+        if memo.halt == 0:
+            memo.halt = watch_quietly(memo.watch)
+        if memo.halt:
+            return &memo.zeros
         if memo.left[t] == 0 and memo.right[t] == 0:
             stump_lane(memo, A, c, lane)
         else:
@@ -308,7 +314,7 @@ cdef inline void node_lane(Memo* memo, int t, mask_t A, mask_t c, lane_t* out) n
                 join_lanes(memo, l, r, A1, A ^ A1, c, out)
             if lane_is_ones(out):
                 return
-    if to_left or (to_right and not memo.fixed):
+    if to_left or (to_right and (l == r or not memo.fixed)):
         lane_or(out, memo_lane(memo, l, A, c, &room))
     if l != r and (to_right or (to_left and not memo.fixed)):
         lane_or(out, memo_lane(memo, r, A, c, &room))
@@ -326,6 +332,13 @@ cdef inline void memo_set_point(Memo* memo, int i, uint32_t point) noexcept nogi
             memo.columns[f] &= ~bit
 
 
+cdef inline int root_lane(Memo* memo, mask_t full, mask_t c, lane_t* out) except -1 nogil:
+    """D(whole structure, full) on chunk c; 1 if told to stop before, else 0."""
+    node_lane(memo, memo.n_structures - 1, full, c, out)
+    memo.n_sets += 1
+    return memo.halt if memo.halt else watch_step(memo.watch, 1)
+
+
 cdef inline int memo_shatters(Memo* memo, int n, Watch* watch) except -1 nogil:
     """1 if points 0 .. n-1 are shattered by the whole structure, 0 if not, 2 if told to stop.
 
@@ -334,19 +347,16 @@ cdef inline int memo_shatters(Memo* memo, int n, Watch* watch) except -1 nogil:
     cdef mask_t full = (<mask_t>1 << n) - 1
     cdef mask_t n_chunks = <mask_t>1 << (n - LOW_POINTS if n > LOW_POINTS else 0)
     cdef mask_t hint = memo.failing_chunk[n] & (n_chunks - 1), i
-    cdef uint64_t before = memo.n_sets
     cdef lane_t lane
     if memo.n_structures == 1:
         return n <= 1
+    memo.watch = watch
     for i in range(n_chunks):
-        node_lane(memo, memo.n_structures - 1, full, i ^ hint, &lane)
-        memo.n_sets += 1
+        if root_lane(memo, full, i ^ hint, &lane):
+            return 2
         if not lane_is_ones(&lane):
             memo.failing_chunk[n] = i ^ hint
             return 0
-        if watch_step(watch, memo.n_sets - before):
-            return 2
-        before = memo.n_sets
     return 1
 
 
@@ -354,20 +364,17 @@ cdef inline int64_t memo_count(Memo* memo, int n, Watch* watch) except -2 nogil:
     """The number of labellings of points 0 .. n-1 that the whole structure realises; -1 if told to stop."""
     cdef mask_t full = (<mask_t>1 << n) - 1
     cdef mask_t n_chunks = <mask_t>1 << (n - LOW_POINTS if n > LOW_POINTS else 0), chunk
-    cdef uint64_t before = memo.n_sets
     cdef int64_t total = 0
     cdef lane_t lane
     if n == 0:
         return 1
     if memo.n_structures == 1:
         return 2
+    memo.watch = watch
     for chunk in range(n_chunks):
-        node_lane(memo, memo.n_structures - 1, full, chunk, &lane)
-        memo.n_sets += 1
-        total += lane_count(&lane)
-        if watch_step(watch, memo.n_sets - before):
+        if root_lane(memo, full, chunk, &lane):
             return -1
-        before = memo.n_sets
+        total += lane_count(&lane)
     if n < LOW_POINTS:                  # labels of points that are not there run along: each labelling is met 2^(9-n) times
         total >>= LOW_POINTS - n
     return 2 * total
@@ -377,22 +384,19 @@ cdef inline int64_t memo_unrealised(Memo* memo, int n, Watch* watch) except -3 n
     """A labelling (bit i = label of point i) of points 0 .. n-1 that is not realised; -1 if all are, -2 if told to stop."""
     cdef mask_t full = (<mask_t>1 << n) - 1
     cdef mask_t n_chunks = <mask_t>1 << (n - LOW_POINTS if n > LOW_POINTS else 0), chunk
-    cdef uint64_t before = memo.n_sets
     cdef lane_t lane
     cdef int w
     if memo.n_structures == 1:
         return -1 if n < 2 else 2
+    memo.watch = watch
     for chunk in range(n_chunks):
-        node_lane(memo, memo.n_structures - 1, full, chunk, &lane)
-        memo.n_sets += 1
+        if root_lane(memo, full, chunk, &lane):
+            return -2
         if not lane_is_ones(&lane):
             w = 0
             while lane.w[w] == ~<uint64_t>0:
                 w += 1
             return ((64 * w + bits_low64(~lane.w[w])) << 1 | <int64_t>chunk << LOW_POINTS) & full
-        if watch_step(watch, memo.n_sets - before):
-            return -2
-        before = memo.n_sets
     return -1
 
 

@@ -131,7 +131,7 @@ def team(table: Table, n_features: int, fixed: bool, limits: Limits, n_jobs: int
 def next_level(members: Team, level: _levels.Level, tick: Callable[[], None], test: bool = True) -> _levels.Level:
     """The shattered (or all) children of a level, one per orbit."""
     parts = members.over(level.n_orbits, lambda worker, a, b: worker.generate(level, a, b, test), tick)
-    return _levels.join_levels(parts)
+    return _levels.join_levels([part for part in parts if part is not None])
 
 
 def prune_level(

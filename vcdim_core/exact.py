@@ -166,7 +166,7 @@ class _Search:
 
     def set_limits(self, time_limit: float | None, node_limit: int | None, memory_limit: int | None) -> None:
         if time_limit is not None:
-            self.limits[1] = self.started + check_number("time_limit", time_limit, 0)
+            self.limits[1] = _levels.clock() + check_number("time_limit", time_limit, 0)
         if node_limit is not None:
             self.limits[2] = check_int("node_limit", node_limit, 0)
         if memory_limit is not None:
@@ -526,9 +526,10 @@ class _Orbits:
         """The largest count over all orbits; ``count`` takes a worker, a level and a range of orbits."""
         with team(self.table, self.d, self.fixed, self.limits, check_int("n_jobs", n_jobs, 1, 256)) as members:
             level = _levels.first_level(self.d, self.fixed)
-            for _ in range(self.m):
+            for size in range(1, self.m + 1):
                 level = next_level(members, level, lambda: None, test=False)
-                _levels.open_candidates(level)
+                if size < self.m:
+                    _levels.open_candidates(level)
             return max(members.over(level.n_orbits, lambda worker, a, b: count(worker, level, a, b), lambda: None))
 
     def most_partitions(self, level: _levels.Level, start: int, stop: int, c: int) -> int:
@@ -549,11 +550,12 @@ class _Sample:
         self.fixed = check_choice("orientation", orientation, ORIENTATIONS) == "fixed"
         self.table = _table(self.structure, self.fixed)
         self.rows = _binary_rows(X)
-        self.d = len(self.rows[0]) if self.rows else (features.n_features if features is not None else 0)
+        self.d = len(self.rows[0]) if self.rows else 0
         if features is not None:
-            _binary_features(None, None, features)
-            if features.binary != self.d:
-                raise ValueError(f"expected {features.binary} columns, one per feature, got {self.d}")
+            wanted = _binary_features(None, None, features).binary
+            if self.rows and wanted != self.d:
+                raise ValueError(f"expected {wanted} columns, one per feature, got {self.d}")
+            self.d = wanted
         if self.d == 0:
             self.table = self.table[:1]         # with no feature to test, a structure is a leaf
         self.codes = [sum(value << f for f, value in enumerate(row)) for row in self.rows]
@@ -624,7 +626,10 @@ def _no_limits() -> Limits:
 
 def _binary_rows(X: object) -> list[Point]:
     """The rows of a sample of zeros and ones."""
-    array = np.asarray(X)
+    try:
+        array = np.asarray(X)
+    except ValueError:
+        raise ValueError("expected a sample of shape (points, features), got rows of different lengths") from None
     if array.size == 0 and array.ndim < 2:
         return []
     if array.ndim != 2:
