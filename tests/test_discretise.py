@@ -6,7 +6,8 @@ import pytest
 from vcdim_core.discretise import Discretiser, natural_cuts, quartile_cuts
 
 
-def test_quartiles_leave_about_a_quarter_in_each_interval(rng=np.random.default_rng(1)):
+def test_quartiles_leave_about_a_quarter_in_each_interval():
+    rng = np.random.default_rng(1)
     x = rng.normal(size=1000)
     codes = np.searchsorted(quartile_cuts(x), x)
     assert np.bincount(codes).tolist() == [250, 250, 250, 250]
@@ -22,14 +23,16 @@ def test_constant_and_tiny_columns_have_no_empty_interval():
     assert quartile_cuts(one_ulp).tolist() == [1.0]
 
 
-def test_natural_cuts_lie_in_the_gaps(rng=np.random.default_rng(2)):
+def test_natural_cuts_lie_in_the_gaps():
+    rng = np.random.default_rng(2)
     x = np.concatenate([rng.normal(0, 1, 500), rng.normal(20, 1, 500), rng.normal(50, 1, 300)])
     cuts = natural_cuts(x)
     assert ((cuts > 5) & (cuts < 15)).any() and ((cuts > 25) & (cuts < 45)).any()
     assert (np.bincount(np.searchsorted(cuts, x)) > 0).all()
 
 
-def test_weights_count_as_repetitions(rng=np.random.default_rng(3)):
+def test_weights_count_as_repetitions():
+    rng = np.random.default_rng(3)
     x, weights = rng.normal(size=60).round(1), rng.integers(0, 4, 60)
     again = np.repeat(x, weights)
     assert quartile_cuts(x, weights).tolist() == quartile_cuts(again).tolist()

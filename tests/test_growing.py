@@ -73,7 +73,8 @@ def test_every_node_is_the_best_split_of_its_rows(criterion, mode):
 
 
 @pytest.mark.parametrize("mode", ["real", "int"])
-def test_best_first_growth_splits_the_largest_weighted_gain_next(mode, rng=np.random.default_rng(21)):
+def test_best_first_growth_splits_the_largest_weighted_gain_next(mode):
+    rng = np.random.default_rng(21)
     for _ in range(25):
         X, kinds = sample(rng, mode, 120, 3)
         y = rng.integers(0, 2, 120)
@@ -82,7 +83,8 @@ def test_best_first_growth_splits_the_largest_weighted_gain_next(mode, rng=np.ra
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
-def test_many_classes_reach_the_exhaustive_gain_in_every_node(criterion, rng=np.random.default_rng(22)):
+def test_many_classes_reach_the_exhaustive_gain_in_every_node(criterion):
+    rng = np.random.default_rng(22)
     for mode in ("real", "int"):
         X, kinds = sample(rng, mode, 90, 3)
         y = rng.integers(0, 5, 90)
@@ -98,7 +100,8 @@ def test_many_classes_reach_the_exhaustive_gain_in_every_node(criterion, rng=np.
             assert tree.gain[node] == pytest.approx(wanted, rel=1e-8, abs=1e-8)
 
 
-def test_bits_and_lists_grow_the_same_tree(monkeypatch, rng=np.random.default_rng(23)):
+def test_bits_and_lists_grow_the_same_tree(monkeypatch):
+    rng = np.random.default_rng(23)
     for n_classes in (2, 3, 6):
         for criterion in CRITERIA:
             X = rng.integers(-3, 9, (700, 4)).astype(float)
@@ -109,7 +112,8 @@ def test_bits_and_lists_grow_the_same_tree(monkeypatch, rng=np.random.default_rn
                 assert grow_tree(X, y, criterion, min_samples_leaf=2) == bits
 
 
-def test_portable_and_wide_code_grow_the_same_tree(rng=np.random.default_rng(24)):
+def test_portable_and_wide_code_grow_the_same_tree():
+    rng = np.random.default_rng(24)
     from vcdim_core import _lanes
 
     before = _lanes.switch(True)
@@ -160,7 +164,8 @@ def same_as_sklearn(tree, other, X, y, criterion):
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
 @pytest.mark.parametrize("n_classes", [2, 5])
-def test_one_feature_gives_the_tree_of_scikit_learn_node_for_node(criterion, n_classes, rng=np.random.default_rng(31)):
+def test_one_feature_gives_the_tree_of_scikit_learn_node_for_node(criterion, n_classes):
+    rng = np.random.default_rng(31)
     sklearn_tree = pytest.importorskip("sklearn.tree")
     X = rng.normal(size=(4000, 1)).astype(np.float32)
     X = X[np.unique(X.round(4), return_index=True)[1]]  # no two values within scikit-learn's 1e-7
@@ -186,7 +191,8 @@ def test_one_feature_gives_the_tree_of_scikit_learn_node_for_node(criterion, n_c
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
 @pytest.mark.parametrize("options", [{}, {"max_depth": 6}, {"max_leaf_nodes": 20}, {"min_samples_leaf": 15}])
-def test_trees_part_from_scikit_learn_only_at_ties(criterion, options, rng=np.random.default_rng(32)):
+def test_trees_part_from_scikit_learn_only_at_ties(criterion, options):
+    rng = np.random.default_rng(32)
     sklearn_tree = pytest.importorskip("sklearn.tree")
     for n_classes in (2, 6):
         X = rng.normal(size=(1500, 6)).astype(np.float32)
@@ -204,7 +210,8 @@ def test_trees_part_from_scikit_learn_only_at_ties(criterion, options, rng=np.ra
 # Rules
 
 
-def test_alpha_stops_by_the_function_that_selects(rng=np.random.default_rng(41)):
+def test_alpha_stops_by_the_function_that_selects():
+    rng = np.random.default_rng(41)
     X, y = rng.integers(0, 3, (300, 5)).astype(float), rng.integers(0, 2, 300)
     for criterion in CRITERIA:
         tree = grow_tree(X, y, criterion, alpha=0.05)
@@ -214,7 +221,8 @@ def test_alpha_stops_by_the_function_that_selects(rng=np.random.default_rng(41))
         assert grow_tree(X, y, criterion, alpha=0.0).n_nodes <= tree.n_nodes <= grow_tree(X, y, criterion).n_nodes
 
 
-def test_weights_can_be_required_in_every_leaf(rng=np.random.default_rng(42)):
+def test_weights_can_be_required_in_every_leaf():
+    rng = np.random.default_rng(42)
     X, y, weights = rng.normal(size=(200, 3)), rng.integers(0, 2, 200), rng.random(200)
     tree = grow_tree(X, y, sample_weight=weights, min_weight_fraction_leaf=0.05)
     assert tree.value.sum(axis=1).min() >= 0.05 * weights.sum()
@@ -222,7 +230,8 @@ def test_weights_can_be_required_in_every_leaf(rng=np.random.default_rng(42)):
 
 
 @pytest.mark.parametrize("jobs", [2, 3])
-def test_threads_change_nothing(jobs, monkeypatch, rng=np.random.default_rng(43)):
+def test_threads_change_nothing(jobs, monkeypatch):
+    rng = np.random.default_rng(43)
     monkeypatch.setattr(growing, "_SHARED", 10)
     X = rng.normal(size=(2000, 5))
     for n_classes in (1, 2, 4):
@@ -265,7 +274,8 @@ def as_nested(tree, node=0):
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
-def test_multiway_trees_follow_build_tree(criterion, rng=np.random.default_rng(51)):
+def test_multiway_trees_follow_build_tree(criterion):
+    rng = np.random.default_rng(51)
     for _ in range(8):
         X, y = rng.integers(0, 4, (60, 4)).astype(float), rng.integers(0, 3, 60)
         tree = grow_tree(X, y, criterion, tree="multiway")
@@ -290,14 +300,16 @@ def test_an_empty_branch_predicts_the_class_of_its_parent():
     assert empty.any() and (tree.value[empty].sum(axis=1) > 0).all()
 
 
-def test_multiway_trees_stop_and_take_missing_values(rng=np.random.default_rng(52)):
+def test_multiway_trees_stop_and_take_missing_values():
+    rng = np.random.default_rng(52)
     X, y = rng.integers(0, 3, (200, 3)).astype(float), rng.integers(0, 2, 200)
     assert grow_tree(X, y, "hypergeometric", tree="multiway", alpha=1e-6).n_nodes == 0
     assert grow_tree(X, y, tree="multiway", max_depth=1).height <= 1
     assert grow_tree(X, y, tree="multiway", min_samples_leaf=20).n_samples.min() >= 20
     X[rng.random(X.shape) < 0.2] = np.nan
     tree = grow_tree(X, y, tree="multiway", missing="best")
-    assert (np.bincount(tree.apply(X), minlength=tree.n_all)[tree.feature < 0] == tree.n_samples[tree.feature < 0]).all()
+    leaf = tree.feature < 0
+    assert (np.bincount(tree.apply(X), minlength=tree.n_all)[leaf] == tree.n_samples[leaf]).all()
     with pytest.raises(ValueError, match="expected multiway feature 0 to hold category codes"):
         grow_tree([[0.5], [1.0]], [0, 1], tree="multiway")
     with pytest.raises(ValueError, match="expected no max_leaf_nodes for a multiway tree, got 3"):

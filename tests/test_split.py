@@ -121,7 +121,8 @@ def test_significance_matches_known_tails():
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
-def test_significance_is_uniform_enough_without_association(criterion, rng=np.random.default_rng(5)):
+def test_significance_is_uniform_enough_without_association(criterion):
+    rng = np.random.default_rng(5)
     # P[p <= 0.1] must not exceed 0.1 by much: the tests keep their level.
     hits = 0
     for _ in range(400):
@@ -155,7 +156,8 @@ def test_agrees_with_exhaustive_search(criterion, kind, dtype):
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
-def test_agrees_with_every_subset_of_categories(criterion, rng=np.random.default_rng(11)):
+def test_agrees_with_every_subset_of_categories(criterion):
+    rng = np.random.default_rng(11)
     for _ in range(60):
         m = int(rng.integers(2, 30))
         X, y = rng.integers(0, 6, (m, 2)).astype(float), rng.integers(0, 2, m)
@@ -164,7 +166,8 @@ def test_agrees_with_every_subset_of_categories(criterion, rng=np.random.default
         agree(X, y, criterion, ["nominal", "nominal"], nominal="subset", missing="best")
 
 
-def test_agrees_on_mixed_kinds(rng=np.random.default_rng(12)):
+def test_agrees_on_mixed_kinds():
+    rng = np.random.default_rng(12)
     for _ in range(150):
         kinds = [str(kind) for kind in rng.choice(KINDS, size=3)]
         m = int(rng.integers(2, 25))
@@ -190,7 +193,8 @@ def hard_columns(rng, m, dtype):
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_histograms_find_what_sorting_finds(criterion, dtype, monkeypatch, rng=np.random.default_rng(13)):
+def test_histograms_find_what_sorting_finds(criterion, dtype, monkeypatch):
+    rng = np.random.default_rng(13)
     for trial in range(12):
         m = int(rng.integers(2, 2500))
         X = hard_columns(rng, m, dtype)[:, rng.permutation(9)[: rng.integers(1, 10)]]
@@ -204,7 +208,8 @@ def test_histograms_find_what_sorting_finds(criterion, dtype, monkeypatch, rng=n
             assert binned == best_split(X, y, criterion)
 
 
-def test_threads_change_nothing(rng=np.random.default_rng(14)):
+def test_threads_change_nothing():
+    rng = np.random.default_rng(14)
     X, y = rng.normal(size=(5000, 7)).round(2), rng.integers(0, 2, 5000)
     for kinds in (None, ["multiway"] + ["real"] * 6):
         X[:, 0] = rng.integers(0, 5, 5000)
@@ -236,7 +241,8 @@ def test_any_float_is_separated_as_it_compares(X, criterion):
         assert 0 < left.sum() < 9
 
 
-def test_permuting_rows_changes_nothing(rng=np.random.default_rng(15)):
+def test_permuting_rows_changes_nothing():
+    rng = np.random.default_rng(15)
     X, y = rng.normal(size=(200, 4)).round(1), rng.integers(0, 3, 200)
     order = rng.permutation(200)
     for criterion in CRITERIA:
@@ -281,7 +287,7 @@ def test_a_split_is_a_value_with_a_readable_face():
         ([[1.0], [2.0]], [0, 1], {"feature_kinds": "binary"}, "expected binary feature 0 to hold 0 and 1, got 2.0"),
         ([[1.5], [2.0]], [0, 1], {"feature_kinds": "nominal"}, "expected nominal feature 0 to hold category codes"),
         ([[-1], [2]], [0, 1], {"feature_kinds": "ordinal"}, "expected ordinal feature 0 to hold category codes"),
-        ([[0], [1], [2]], [0, 1, 2], {"feature_kinds": "nominal", "nominal": "subset"}, "expected two classes for subset"),
+        ([[0], [1], [2]], [0, 1, 2], {"feature_kinds": "nominal", "nominal": "subset"}, "expected two classes for"),
         ([[1.0], [2.0]], [0, 1], {"sample_weight": [1, -1]}, "expected sample_weight >= 0, got -1.0"),
         ([[1.0], [2.0]], [0, 1], {"sample_weight": [1]}, r"expected sample_weight to have shape \(2,\), got \(1,\)"),
         ([[1.0], [2.0]], [0, 1], {"sample_weight": [0, 0]}, "expected some sample_weight > 0, got none"),
@@ -300,7 +306,7 @@ def test_row_limit_is_refused_clearly():
     from vcdim_core._table import check_rows
 
     check_rows(2**31 - 1, 31)
-    with pytest.raises(ValueError, match=r"expected fewer than 2\*\*31 rows with this number of classes, got 2147483648"):
+    with pytest.raises(ValueError, match=r"expected fewer than 2\*\*31 rows with .* classes, got 2147483648"):
         check_rows(2**31, 31)
 
 

@@ -80,7 +80,10 @@ def read_csv(path: str | Path, target: str) -> CsvTable:
     labels = [row[at].strip() for row in rows[1:]]
     if any(label in _MISSING for label in labels):
         raise ValueError(f"expected a class in every row, got a missing one in line {_first_missing(labels) + 2}")
-    columns, kinds, categories, names = [], [], {}, []
+    columns: list[npt.NDArray[np.float64]] = []
+    kinds: list[str] = []
+    names: list[str] = []
+    categories: dict[int, tuple[str, ...]] = {}
     for place, name in enumerate(header):
         if place == at:
             continue
@@ -193,7 +196,7 @@ def _summary(
     tree: Tree, X: npt.NDArray[np.float64], y: npt.NDArray[Any], kinds: list[str], arguments: argparse.Namespace
 ) -> list[str]:
     """Structure, training error, VC bracket and risk bounds, one line each."""
-    m, error = int(len(y)), 1.0 - tree.score(X, y)
+    m, error = len(y), 1.0 - tree.score(X, y)
     features = features_of(X, kinds, arguments.tree)
     spelling = str(tree.structure)
     out = [

@@ -15,7 +15,6 @@ from . import _bins, _split
 from ._table import CRITERIA, MULTIWAY, THRESHOLD, Data, as_matrix, prepare
 from ._validation import check_choice, check_int
 
-
 _BINNED = 4096
 """Rows from which histograms beat sorting (measured on normal data, 20 features)."""
 
