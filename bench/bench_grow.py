@@ -37,8 +37,8 @@ def test_full_tree(benchmark, name):
     again, other = interleaved(3, ours, by_p0)
     fast, exact = min(fast, again), min(exact, other)
     benchmark.extra_info.update(ratio=slow / fast, goal=goal, hypergeometric=exact / fast)
-    print(f"\n{name}: scikit-learn {slow * 1e3:.1f} ms, ours {fast * 1e3:.2f} ms, ratio {slow / fast:.1f} (goal {goal}), "
-          f"hypergeometric {exact / fast:.2f} times Gini (goal 1.3)")  # fmt: skip
+    print(f"\n{name}: scikit-learn {slow * 1e3:.1f} ms, ours {fast * 1e3:.2f} ms, ratio {slow / fast:.1f} "
+          f"(goal {goal}), hypergeometric {exact / fast:.2f} times Gini (goal 1.3)")  # fmt: skip
     tree = benchmark.pedantic(ours, rounds=3)
     assert tree.score(X, y) == theirs().score(X, y)
 

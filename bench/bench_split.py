@@ -30,7 +30,8 @@ def test_split_at_the_root(benchmark, name):
     slow, fast = interleaved(3, theirs, ours)
     fast = min(fast, *interleaved(10, ours))
     benchmark.extra_info.update(ratio=slow / fast, goal=goal, values_per_second=X.size / fast)
-    print(f"\n{name}: scikit-learn {slow * 1e3:.1f} ms, ours {fast * 1e3:.2f} ms, ratio {slow / fast:.1f} (goal {goal})")
+    times = f"scikit-learn {slow * 1e3:.1f} ms, ours {fast * 1e3:.2f} ms"
+    print(f"\n{name}: {times}, ratio {slow / fast:.1f} (goal {goal})")
     found = benchmark.pedantic(ours, rounds=5)
     tree = theirs().tree_
     assert found.gain >= tree.impurity[0] - (
