@@ -269,8 +269,8 @@ def significance(table: Any, criterion: str = "hypergeometric") -> float:
 
     Examples
     --------
-    >>> significance([[2, 0], [0, 2]])
-    0.16666666666666666
+    >>> round(significance([[2, 0], [0, 2]]), 6)
+    0.166667
     """
     return _measures(table, criterion)[1]
 
