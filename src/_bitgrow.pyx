@@ -20,6 +20,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
+cimport cython
 from cpython.exc cimport PyErr_CheckSignals
 
 from criteria cimport (CHI2, ENTROPY, GAIN_RATIO, GINI, HYPERGEOMETRIC, score_counts, score_pair, table_gain,
@@ -430,6 +431,7 @@ cdef int grow_all(Job* j, Py_ssize_t leaves) noexcept nogil:
 
 # ---- Python side ----------------------------------------------------------------------------------------------------
 
+@cython.auto_pickle(False)
 cdef class BitGrower:
     """Columns of bits for all rows, then growing; the methods release the GIL."""
 

@@ -18,6 +18,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memmove
+cimport cython
 from cpython.exc cimport PyErr_CheckSignals
 
 from criteria cimport (CHI2, ENTROPY, ERROR, GAIN_RATIO, GINI, HYPERGEOMETRIC, ORTHOGONALITY, table_gain, table_value)
@@ -423,6 +424,7 @@ cdef int grow_all(Worker* w, Py_ssize_t leaves) noexcept nogil:
 
 # ---- Python side ----------------------------------------------------------------------------------------------------
 
+@cython.auto_pickle(False)
 cdef class Grower:
     """Data, presorted lists and one worker per thread; the methods release the GIL."""
 

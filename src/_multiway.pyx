@@ -10,6 +10,7 @@ sort).  Cost of a node of n rows with A free attributes of arity V: O(A (n + V K
 Open nodes wait on a stack, with the attributes used above them as a bit set, so depth is no problem.
 """
 
+from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
@@ -92,7 +93,8 @@ cdef Py_ssize_t choose(
         if filled_branches(j, f) < 2:
             continue
         here = table_gain(j.criterion, j.arity[f], j.K, j.table, N, NULL)
-        if best < 0 or here > gain[0]:
+        # Gains of different tables that are equal on paper may differ by rounding: the lowest attribute keeps a tie.
+        if best < 0 or here > gain[0] + 1e-12 * fabs(gain[0]):
             gain[0] = here
             best = f
     return best

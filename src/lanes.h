@@ -1,12 +1,13 @@
 /* Wide-vector helpers of the split search, chosen at run time; every one has a portable twin beside it.
 
-   lanes_available()        1 when the wide twins may be called
+   lanes_available()        1 when the wide twins may be called: the processor has them and VCDIM_PORTABLE is not set
    lanes_sign_count(a)      how many of 64 32-bit items have their top bit set */
 #ifndef VCDIM_LANES_H
 #define VCDIM_LANES_H
 #include <stdint.h>
 #include <stddef.h>
 #include <math.h>
+#include <stdlib.h>
 
 #if (defined(__x86_64__) || defined(_M_X64)) && (defined(__GNUC__) || defined(__clang__))
 #define LANES_X86 1
@@ -33,6 +34,8 @@ static inline int lanes_low_bit64(uint64_t x) { return lanes_popcount64((x & (0 
 
 static inline int lanes_available(void) {
 #if LANES_X86
+    const char *portable = getenv("VCDIM_PORTABLE");
+    if (portable && portable[0] && portable[0] != '0') return 0;
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("bmi2");
 #else
     return 0;

@@ -11,7 +11,7 @@ Values are looked at only where a score is a new best, so a node costs one read 
 """
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from criteria cimport (CHI2, ENTROPY, ERROR, GAIN_RATIO, GINI, HYPERGEOMETRIC, ORTHOGONALITY,
                        look, score_counts, score_pair, split_information)
@@ -302,6 +302,32 @@ cdef inline void scan_many(
                 try_counts(node, node.l, i + 1, feature, best)
 
 
+cdef inline void scan_many_table(
+    const Node* node, const real_t* x, Py_ssize_t step, const uint32_t* a, Py_ssize_t n,
+    Py_ssize_t feature, Best* best
+) noexcept nogil:
+    """``scan_many`` for entropy and hypergeometric with a table: whole counts, kept where node.r lies, index it."""
+    cdef const double* T = node.T
+    cdef int64_t* count = <int64_t*> node.r
+    cdef double total = 0.0, limit = best.score - 1e4 * node.slack
+    cdef Py_ssize_t i, k, c, r
+    for k in range(node.K):
+        count[k] = 0
+        total += T[<Py_ssize_t> node.N[k]]
+    for i in range(n - node.least):
+        k = a[i] >> node.shift
+        c = count[k]
+        r = <Py_ssize_t> node.N[k] - c
+        count[k] = c + 1
+        total += (T[c + 1] - T[c]) - (T[r] - T[r - 1])
+        if total - T[i + 1] - T[n - i - 1] > limit:
+            if i + 1 >= node.least and column_rises(x, step, node.mask, a[i], a[i + 1]):
+                for k in range(node.K):
+                    node.l[k] = count[k]
+                try_counts(node, node.l, i + 1, feature, best)
+                limit = best.score - 1e4 * node.slack
+
+
 cdef inline void scan_many_error(
     const Node* node, const real_t* x, Py_ssize_t step, const uint32_t* a, Py_ssize_t n,
     Py_ssize_t feature, Best* best
@@ -381,6 +407,8 @@ cdef inline void scan_sorted(
         scan_pair(node, x, step, a, n, feature, best)
     elif node.criterion == GINI:
         scan_many_gini(node, x, step, a, n, feature, best)
+    elif node.T != NULL and (node.criterion == ENTROPY or node.criterion == HYPERGEOMETRIC):
+        scan_many_table(node, x, step, a, n, feature, best)
     elif node.criterion == ERROR:
         scan_many_error(node, x, step, a, n, feature, best)
     else:

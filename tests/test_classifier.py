@@ -29,7 +29,8 @@ def test_follows_the_rules_of_scikit_learn(estimator, check):
 
 def test_categorical_columns_of_a_pandas_frame_are_nominal():
     pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"size": [1.0, 2.0, 3.0, 4.0], "colour": pandas.Categorical(["red", "blue", "red", "green"])})
+    colours = pandas.Categorical(["red", "blue", "red", "green"])
+    frame = pandas.DataFrame({"size": [1.0, 2.0, 3.0, 4.0], "colour": colours})
     model = TreeClassifier().fit(frame, ["a", "b", "a", "b"])
     assert str(model.tree_) == "colour = red?\n|- yes: a (2)\n`- no: b (2)"
     assert model.predict(frame).tolist() == ["a", "b", "a", "b"]
@@ -39,7 +40,8 @@ def test_categorical_columns_of_a_pandas_frame_are_nominal():
 
 def test_text_columns_of_a_polars_frame_are_nominal():
     polars = pytest.importorskip("polars")
-    frame = polars.DataFrame({"colour": ["red", "blue", "red", "green", None], "flag": [True, False, True, True, False]})
+    flags = [True, False, True, True, False]
+    frame = polars.DataFrame({"colour": ["red", "blue", "red", "green", None], "flag": flags})
     model = TreeClassifier(missing="best").fit(frame, [0, 1, 0, 1, 1])
     assert model.predict(frame).tolist() == [0, 1, 0, 1, 1]
     assert model.tree_.feature_names == ("colour", "flag")
@@ -48,7 +50,8 @@ def test_text_columns_of_a_polars_frame_are_nominal():
     assert multiway.predict(frame).tolist() == [0, 1, 0, 1, 1]
 
 
-def test_weights_of_zero_and_two_are_rows_left_out_and_repeated(rng=np.random.default_rng(3)):
+def test_weights_of_zero_and_two_are_rows_left_out_and_repeated():
+    rng = np.random.default_rng(3)
     X, y = rng.normal(size=(60, 3)).round(1), rng.integers(0, 3, 60)
     weights = rng.integers(0, 3, 60)
     again = np.repeat(np.arange(60), weights)

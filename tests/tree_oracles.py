@@ -27,7 +27,7 @@ def gain(table, criterion):
     simple = {"error": _error, "gini": _gini, "entropy": _entropy, "gain_ratio": _entropy}
     if criterion in simple:
         measure = simple[criterion]
-        out = measure(classes) - sum(size / n * measure(row) for size, row in zip(sizes, table))
+        out = measure(classes) - sum(size / n * measure(row) for size, row in zip(sizes, table, strict=True))
         if criterion == "gain_ratio":
             out = out / _entropy(sizes) if len(sizes) > 1 else 0.0
         return out

@@ -6,3 +6,5 @@ import numpy.typing as npt
 def search(
     X: npt.NDArray[Any], y: npt.NDArray[np.int32], K: int, criterion: int, least: int, first: int, last: int
 ) -> tuple[int, int, float, float, float, tuple[Any, ...] | None] | None: ...
+
+__test__: dict[str, Any]

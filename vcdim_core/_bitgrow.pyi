@@ -1,25 +1,12 @@
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import disjoint_base
 
+@disjoint_base
 class BitGrower:
-    def __init__(
-        self,
-        codes: npt.NDArray[np.uint8],
-        sizes: npt.NDArray[np.int32],
-        lows: npt.NDArray[np.float64],
-        tests: npt.NDArray[np.int32],
-        y: npt.NDArray[np.int32],
-        K: int,
-        criterion: int,
-        least: int,
-        max_depth: int,
-        max_leaves: int,
-        min_split: int,
-        min_gain: float,
-        alpha: float,
-    ) -> None: ...
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self: ...
     def run(self) -> None: ...
     def address(self) -> int: ...
 
@@ -30,3 +17,5 @@ def encode(
     lows: npt.NDArray[np.float64],
     limit: int,
 ) -> bool: ...
+
+__test__: dict[str, Any]

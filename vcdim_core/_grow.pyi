@@ -1,29 +1,10 @@
-from typing import Any
+from typing import Any, Self
 
-import numpy as np
-import numpy.typing as npt
+from typing_extensions import disjoint_base
 
+@disjoint_base
 class Grower:
-    def __init__(
-        self,
-        single: npt.NDArray[Any] | None,
-        wide: npt.NDArray[Any] | None,
-        y: npt.NDArray[np.int32],
-        w: npt.NDArray[np.float64] | None,
-        tests: npt.NDArray[np.int32],
-        K: int,
-        criterion: int,
-        least: int,
-        lightest: float,
-        general: bool,
-        shift: int,
-        max_depth: int,
-        max_leaves: int,
-        min_split: int,
-        min_gain: float,
-        alpha: float,
-        n_workers: int,
-    ) -> None: ...
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self: ...
     def sort(self, first: int, last: int) -> None: ...
     def start(self) -> bool: ...
     def run(self) -> None: ...
@@ -38,3 +19,5 @@ class Grower:
     def join(self) -> None: ...
     def halt(self) -> None: ...
     def address(self) -> int: ...
+
+__test__: dict[str, Any]

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -15,3 +17,5 @@ def grow(
     min_gain: float,
     alpha: float,
 ) -> tuple[list[int], list[int], list[npt.NDArray[np.float64]], list[float], list[int]]: ...
+
+__test__: dict[str, Any]

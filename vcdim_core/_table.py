@@ -103,13 +103,13 @@ def as_codes(y: Any, m: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[Any]]:
             if found[-1] != len(found) - 1:
                 place = np.zeros(256, dtype=np.int32)
                 place[found] = np.arange(len(found), dtype=np.int32)
-                codes = place[codes]
+                return place[codes], np.array(found, dtype=labels.dtype)
             return codes, np.array(found, dtype=labels.dtype)
     try:
-        classes, codes = np.unique(labels, return_inverse=True)
+        classes, places = np.unique(labels, return_inverse=True)
     except TypeError:
         raise TypeError("expected y to hold labels of one kind that can be sorted, got a mixture") from None
-    return codes.astype(np.int32).reshape(-1), classes
+    return places.astype(np.int32).reshape(-1), classes
 
 
 def as_weights(sample_weight: Any, m: int) -> npt.NDArray[np.float64] | None:

@@ -16,12 +16,11 @@ _LETTER, _ROW, _GAP = 7, 64, 12  # width of a letter, height of a level, space b
 def _layout(tree: Tree, labels: list[str]) -> tuple[list[float], list[int], float]:
     """The middle of each node, its level, and the whole width: leaves side by side, parents over their children."""
     middle, width = [0.0] * tree.n_all, 0.0
-    left_edge = [0.0] * tree.n_all
     levels = tree.depths().tolist()
     for node in range(tree.n_all):  # preorder: leaves from left to right
         if not tree.children(node):
             size = _LETTER * len(labels[node]) + 16
-            left_edge[node], middle[node] = width, width + size / 2
+            middle[node] = width + size / 2
             width += size + _GAP
     for node in range(tree.n_all - 1, -1, -1):
         children = tree.children(node)
@@ -60,9 +59,8 @@ def draw_svg(tree: Tree) -> str:
         size = _LETTER * len(labels[node]) + 12
         x, y = middle[node], levels[node] * _ROW + 8
         fill, round_ = ("#eef", 3) if tree.children(node) else ("#efe", 10)
-        out.append(
-            f'<rect x="{x - size / 2:.1f}" y="{y}" width="{size}" height="24" rx="{round_}" fill="{fill}" stroke="#777"/>'
-        )
+        where = f'x="{x - size / 2:.1f}" y="{y}" width="{size}" height="24"'
+        out.append(f'<rect {where} rx="{round_}" fill="{fill}" stroke="#777"/>')
         out.append(f'<text x="{x:.1f}" y="{y + 16}">{escape(labels[node])}</text>')
     out.append("</svg>")
     return "\n".join(out)

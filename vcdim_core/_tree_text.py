@@ -36,11 +36,10 @@ def branch_of(tree: Tree, node: int, place: int) -> str:
 def label_of(tree: Tree, node: int) -> str:
     """The class of a leaf and the weight of its classes."""
     value = tree.value[node]
-    shown = [f"{weight:g}" for weight in value if weight > 0] if value.size <= 20 else [f"{value.sum():g}"]
     best = int(value.argmax())
     rest = value.sum() - value[best]
     counts = f"{value[best]:g}" if rest <= 0 else f"{value[best]:g} of {value.sum():g}"
-    return f"{tree.classes[best]} ({counts if shown else 0})"
+    return f"{tree.classes[best]} ({counts})"
 
 
 def text_of(tree: Tree, max_depth: int | None, unicode: bool) -> str:
@@ -103,8 +102,8 @@ def rules_of(tree: Tree) -> list[str]:
     """One rule per leaf, left to right."""
     out: list[str] = []
     path: list[tuple[int, int]] = []
-    pending: list[tuple[int, int]] = [(0, 0)]  # node, length of the path above it; negative node: a step to put on
-    steps: list[tuple[int, int]] = [(-1, 0)]
+    pending: list[tuple[int, int]] = [(0, 0)]  # node, length of the path down to it
+    steps: list[tuple[int, int]] = [(-1, 0)]  # the last step of that path
     while pending:
         node, depth = pending.pop()
         step = steps.pop()
@@ -114,7 +113,8 @@ def rules_of(tree: Tree) -> list[str]:
         children = tree.children(node)
         if not children:
             conditions = " and ".join(_conditions(tree, path))
-            out.append(f"if {conditions} then {label_of(tree, node)}" if conditions else f"always {label_of(tree, node)}")
+            label = label_of(tree, node)
+            out.append(f"if {conditions} then {label}" if conditions else f"always {label}")
         for place in range(len(children) - 1, -1, -1):
             pending.append((children[place], depth + 1))
             steps.append((node, place))

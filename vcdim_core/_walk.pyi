@@ -18,3 +18,5 @@ def apply(
 def path(
     leaves: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64], parent: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
+
+__test__: dict[str, Any]

@@ -80,7 +80,10 @@ def read_csv(path: str | Path, target: str) -> CsvTable:
     labels = [row[at].strip() for row in rows[1:]]
     if any(label in _MISSING for label in labels):
         raise ValueError(f"expected a class in every row, got a missing one in line {_first_missing(labels) + 2}")
-    columns, kinds, categories, names = [], [], {}, []
+    columns: list[npt.NDArray[np.float64]] = []
+    kinds: list[str] = []
+    names: list[str] = []
+    categories: dict[int, tuple[str, ...]] = {}
     for place, name in enumerate(header):
         if place == at:
             continue
@@ -152,7 +155,7 @@ def run_grow(arguments: argparse.Namespace) -> int:
         print(shown)
         if arguments.format in ("text", "rules"):
             print()
-            print("\n".join(_summary(tree, X, table.y, kinds, arguments.tree, arguments.delta)))
+            print("\n".join(_summary(tree, X, table.y, kinds, arguments)))
     except (OSError, UnicodeDecodeError, ValueError, TypeError) as error:
         print(f"vcdim grow: {error}", file=sys.stderr)
         return 2
@@ -189,10 +192,12 @@ def features_of(X: npt.NDArray[np.float64], kinds: list[str], tree: str) -> Feat
     )
 
 
-def _summary(tree: Tree, X: Any, y: Any, kinds: list[str], form: str, delta: float) -> list[str]:
+def _summary(
+    tree: Tree, X: npt.NDArray[np.float64], y: npt.NDArray[Any], kinds: list[str], arguments: argparse.Namespace
+) -> list[str]:
     """Structure, training error, VC bracket and risk bounds, one line each."""
-    m, error = int(len(y)), 1.0 - tree.score(X, y)
-    features = features_of(X, kinds, form)
+    m, error = len(y), 1.0 - tree.score(X, y)
+    features = features_of(X, kinds, arguments.tree)
     spelling = str(tree.structure)
     out = [
         f"structure        {spelling if len(spelling) <= 200 else spelling[:197] + '...'}",
@@ -201,7 +206,12 @@ def _summary(tree: Tree, X: Any, y: Any, kinds: list[str], form: str, delta: flo
         f"features         {features}",
         f"training error   {error:.4f}",
     ]
-    return out + _bounds(tree, features, error, m, delta)
+    # The bounds know thresholds and single categories; these tests can separate more.
+    if np.isnan(X).any():
+        return [*out, "vc dimension     no bound: tests that place missing values are not covered"]
+    if arguments.nominal == "subset" and "nominal" in kinds:
+        return [*out, "vc dimension     no bound: tests by subsets of categories are not covered"]
+    return out + _bounds(tree, features, error, m, arguments.delta)
 
 
 def _bounds(tree: Tree, features: Features, error: float, m: int, delta: float) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,9 @@ def quartile_cuts(x: Any, weights: Any = None) -> npt.NDArray[np.float64]:
     return np.unique(cuts)
 
 
-def natural_cuts(x: Any, weights: Any = None, *, bins: int | None = None, smoothing: int = 1) -> npt.NDArray[np.float64]:
+def natural_cuts(
+    x: Any, weights: Any = None, *, bins: int | None = None, smoothing: int = 1
+) -> npt.NDArray[np.float64]:
     """Return cut-points at the local minima of a smoothed histogram of ``x``.
 
     Parameters
@@ -110,7 +113,7 @@ def _valleys(heights: list[float]) -> list[tuple[int, int]]:
     for at in range(1, len(heights) + 1):
         if at < len(heights) and heights[at] == heights[first]:
             continue
-        if 0 < first and at < len(heights) and heights[first - 1] > heights[first] < heights[at]:
+        if first > 0 and at < len(heights) and heights[first - 1] > heights[first] < heights[at]:
             out.append((first, at - 1))
         first = at
     return out
@@ -171,7 +174,7 @@ class Discretiser:
         find = quartile_cuts if self.method == "quartiles" else natural_cuts
         self.chosen_ = chosen
         self.cuts_ = [
-            find(matrix[:, feature], weights) if feature in chosen else np.empty(0) for feature in range(matrix.shape[1])
+            find(column, weights) if feature in chosen else np.empty(0) for feature, column in enumerate(matrix.T)
         ]
         return self
 
@@ -193,7 +196,7 @@ class Discretiser:
         cuts = [f"{cut:.6g}" for cut in self._fitted()[feature]]
         if not cuts:
             return ("any",)
-        middle = [f"({low}, {high}]" for low, high in zip(cuts[:-1], cuts[1:], strict=True)]
+        middle = [f"({low}, {high}]" for low, high in pairwise(cuts)]
         return (f"<= {cuts[0]}", *middle, f"> {cuts[-1]}")
 
     def _fitted(self) -> list[npt.NDArray[np.float64]]:

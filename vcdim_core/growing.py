@@ -14,7 +14,7 @@ import numpy.typing as npt
 from . import _bitgrow, _flatten, _grow, _multiway
 from ._table import CRITERIA, MULTIWAY, ONE, SUBSET, Data, check_values, prepare
 from ._validation import check_choice, check_int, check_number
-from .trees import Tree, _rebuild, tree_from_arrays
+from .trees import Tree, tree_from_arrays
 
 _UNLIMITED = 2**62
 
@@ -95,9 +95,10 @@ def grow_tree(
 
     Notes
     -----
-    A node is a leaf when it is pure, when a rule above says so, or when no feature has two values in it.  A split of gain
-    0 is made: it may be what a later split needs.  Every split is the one that `best_split` finds on the node's rows;
-    the result does not depend on ``n_jobs``.
+    A node is a leaf when it is pure, when a rule above says so, or when no feature has two values in it.  A split of
+    gain 0 is made: it may be what a later split needs.  Every split is the one that `best_split` finds on the node's
+    rows (where gains tie on paper, with more than two classes, rounding may choose another one of them); the result
+    does not depend on ``n_jobs``.
 
     Cost: O(d m log m) for sorting, then O(d m) per level; features with at most 32 whole-number values are not sorted
     but kept as columns of bits.  Extra memory: 4 bytes per entry of X, and 21 bytes per row.
@@ -199,8 +200,8 @@ def _grow_lists(data: Data, rules: _Rules, jobs: int) -> dict[str, npt.NDArray[A
     general = data.has_missing or data.weights is not None
     grower = _grow.Grower(
         single, wide, data.codes, data.weights, data.tests, int(data.classes.size), rules.criterion, rules.least,
-        rules.lightest, general, data.shift, rules.max_depth, rules.max_leaves, rules.min_split, rules.min_gain, rules.alpha,
-        jobs + 1,
+        rules.lightest, general, data.shift, rules.max_depth, rules.max_leaves, rules.min_split, rules.min_gain,
+        rules.alpha, jobs + 1,
     )  # fmt: skip
     m, d = data.X.shape
     if jobs == 1:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _walk
-from ._table import MULTIWAY, ONE, SUBSET, THRESHOLD, as_matrix
+from ._table import MULTIWAY, as_matrix
 from ._tree_draw import draw_dot, draw_svg
 from ._tree_text import rules_of, text_of
 from .structures import Structure
@@ -101,6 +101,7 @@ class Tree:
     feature_names: tuple[str, ...] | None
     categories: dict[int, tuple[str, ...]]
     criterion: str
+    _structure: Structure | None
 
     def __init__(
         self,
@@ -271,9 +272,10 @@ class Tree:
     @property
     def structure(self) -> Structure:
         """The shape of the tree."""
-        if self._structure is None:
-            object.__setattr__(self, "_structure", Structure.parse(_spelling(self)))
-        kept: Structure = self._structure
+        kept = self._structure
+        if kept is None:
+            kept = Structure.parse(_spelling(self))
+            object.__setattr__(self, "_structure", kept)
         return kept
 
     def _largest(self) -> npt.NDArray[np.int64]:
@@ -294,7 +296,8 @@ class Tree:
         return hash((self.feature.tobytes(), self.threshold.tobytes(), self.child.tobytes()))
 
     def __repr__(self) -> str:
-        return f"<Tree: {self.n_nodes} nodes, {self.n_leaves} leaves, height {self.height}, {self.classes.size} classes>"
+        size = f"{self.n_nodes} nodes, {self.n_leaves} leaves, height {self.height}"
+        return f"<Tree: {size}, {self.classes.size} classes>"
 
     def __str__(self) -> str:
         return self.to_text()
@@ -322,7 +325,8 @@ class Tree:
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the class of each row of ``X``: the heaviest of its leaf, the first of equals."""
-        return self.classes[self.value.argmax(axis=1)[self.apply(X)]]
+        labels: npt.NDArray[Any] = self.classes[self.value.argmax(axis=1)[self.apply(X)]]
+        return labels
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the class shares of the leaf of each row of ``X``; equal shares where a leaf is empty."""
@@ -557,6 +561,3 @@ def _sklearn_gains(inner: Any) -> npt.NDArray[np.float64]:
     left, right, weight = inner.children_left, inner.children_right, inner.weighted_n_node_samples
     drop = inner.impurity - (weight[left] * inner.impurity[left] + weight[right] * inner.impurity[right]) / weight
     return np.where(left < 0, 0.0, np.maximum(drop, 0.0))
-
-
-assert (THRESHOLD, ONE, SUBSET, MULTIWAY) == tuple(range(len(TESTS)))

@@ -49,7 +49,7 @@ def read_categories(X: Any) -> dict[int, list[Any]]:
 
 
 def read_matrix(X: Any, categories: dict[int, list[Any]]) -> npt.NDArray[np.float64]:
-    """The frame as numbers: codes in nominal columns (one past the last for a category not known), NaN where missing."""
+    """The frame as numbers: codes in nominal columns (one past the last for an unknown category), NaN where missing."""
     out = np.empty(X.shape, dtype=np.float64)
     for place, name in enumerate(X.columns):
         column = X[name]

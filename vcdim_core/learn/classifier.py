@@ -142,7 +142,8 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             feature_kinds=kinds if order is None else [kinds[place] for place in order], nominal=self.nominal,
             sample_weight=weights, missing=self.missing, max_depth=self.max_depth, max_leaf_nodes=self.max_leaf_nodes,
             min_samples_split=self.min_samples_split, min_samples_leaf=self.min_samples_leaf,
-            min_weight_fraction_leaf=self.min_weight_fraction_leaf, min_gain=self.min_gain, alpha=self.alpha, n_jobs=self.n_jobs,
+            min_weight_fraction_leaf=self.min_weight_fraction_leaf, min_gain=self.min_gain, alpha=self.alpha,
+            n_jobs=self.n_jobs,
         )  # fmt: skip
         self.tree_ = _renamed(grown, order, names, self._category_names())
         self.classes_ = grown.classes
@@ -205,7 +206,9 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return kinds
         return ["nominal" if place in self.categories_ else "real" for place in range(d)]
 
-    def _discretised(self, X: npt.NDArray[Any], kinds: list[str], sample_weight: Any) -> tuple[npt.NDArray[Any], list[str]]:
+    def _discretised(
+        self, X: npt.NDArray[Any], kinds: list[str], sample_weight: Any
+    ) -> tuple[npt.NDArray[Any], list[str]]:
         """Replace real features by interval codes where asked."""
         self.discretiser_: Discretiser | None = None
         if self.discretise is None:

@@ -1,0 +1,6 @@
+from typing import Any
+
+def available() -> bool: ...
+def switch(wide: bool) -> bool: ...
+
+__test__: dict[str, Any]
