@@ -7,6 +7,7 @@ depends on the number of threads.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -83,10 +84,14 @@ class Team:
 
         assert self.pool is not None
         results: list[Any] = [None] * len(slices)
-        queue = iter(enumerate(slices))
+        queue = deque(enumerate(slices))  # taking from it is safe from several threads, with and without a global lock
 
         def drain(worker: _levels.Worker) -> None:
-            for i, (start, stop) in iter(lambda: next(queue, (-1, (0, 0))), (-1, (0, 0))):
+            while True:
+                try:
+                    i, (start, stop) = queue.popleft()
+                except IndexError:
+                    return
                 results[i] = work(worker, start, stop)
                 if results[i] is None or results[i] is False:
                     return
