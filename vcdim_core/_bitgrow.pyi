@@ -1,8 +1,9 @@
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
+@final
 class BitGrower:
     def __init__(
         self,

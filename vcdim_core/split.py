@@ -270,8 +270,8 @@ def significance(table: Any, criterion: str = "hypergeometric") -> float:
 
     Examples
     --------
-    >>> significance([[2, 0], [0, 2]])
-    0.16666666666666666
+    >>> round(significance([[2, 0], [0, 2]]), 12)
+    0.166666666667
     """
     return _measures(table, criterion)[1]
 
