@@ -61,6 +61,7 @@ def extension(name: str) -> Extension:
 
 
 setup(
+    options={"build_ext": {"parallel": os.cpu_count() or 1}},
     ext_modules=cythonize(
         [extension(name) for name in KERNELS],
         include_path=["src"],

@@ -46,6 +46,8 @@ def fill_stirling(double[:, ::1] sm, int32_t[:, ::1] se):
     cdef int64_t c, m, n_parts = sm.shape[0], size = sm.shape[1]
     cdef Scaled value
     for m in range(size):
+        if m % 256 == 0:
+            PyErr_CheckSignals()
         for c in range(1, n_parts + 1):
             value.value, value.e = 0.0, 0
             if c == 1 and m >= 1:

@@ -176,7 +176,7 @@ def test_theorem_9_agrees_with_the_recursion_of_the_paper(text, real):
 def test_chain_rows_are_never_below_the_recursion_and_close_to_it(text, n_classes):
     t = oracle.nested(text)
     for real in (1, 3):
-        row = _chain.chain_rows(Structure(text).table(), real, n_classes, 25, closed_forms=False)[-1]
+        row = _chain.chain_row(Structure(text).table(), real, n_classes, 25, closed_forms=False)
         for m in range(1, 26):
             value = n_classes * Fraction(row.mantissa[0, m]) * 2 ** int(row.exponent[0, m])
             theorem9 = sum(math.perm(n_classes, a) * oracle.theorem9(t, m, a, real) for a in range(1, n_classes + 1))
@@ -471,6 +471,16 @@ def test_large_sizes_are_accepted():
     assert tight < log_growth_bound(comb(40), 100_000, real=10, form="loose")
 
 
+def test_very_many_features_and_categories():
+    for features in (
+        Features(binary=10**9), Features(real=10**9), Features(ordinal=[10**6, 50], nominal=[10**5]),
+        Features(binary=10**9, ordinal=[5]), Features(nominal=[10**6] * 3), Features(real=3, nominal=[10**4], binary=7),
+    ):  # fmt: skip
+        for text in ("(..)", "((..).)", "(((..).)(..))"):
+            bracket = vc_bracket(text, features=features)
+            assert 2 <= bracket.lower <= bracket.upper < 500
+
+
 # Errors
 
 
@@ -487,6 +497,7 @@ def test_large_sizes_are_accepted():
         (lambda: vc_lower_bound("(..)", real=1, method="yildiz"), r"expected a binary structure on binary features"),
         (lambda: vc_upper_bound("((..).)", real=1, method="theorem7"), r"expected a stump on real features for method"),
         (lambda: vc_upper_bound("(..)", real=2, method="rank"), r"expected a binary structure on binary features"),
+        (lambda: vc_upper_bound("((..).)", real=10**15), r"expected at most 274877906944 real features, got 1000000"),
         (lambda: theorem5_counting_bound([1]), r"expected number of values >= 2, got 1"),
         (lambda: estimate_vc_aslan("(..)", 0), r"expected d >= 1, got 0"),
     ],

@@ -128,13 +128,13 @@ def test_extending_rows_gives_the_same_as_making_them_at_once():
     for shape in (comb(9), full(4), Structure("(((..)(..))((..).))")):
         cache_clear()
         at_once = _rows.partition_rows(shape.table(), 3, 3, 200)[-1]
-        at_once_chain = _chain.chain_rows(shape.table(), 3, 2, 200)[-1]
+        at_once_chain = _chain.chain_row(shape.table(), 3, 2, 200)
         cache_clear()
         for n_points in (5, 17, 18, 64, 150):
             _rows.partition_rows(shape.table(), 3, 3, n_points)
-            _chain.chain_rows(shape.table(), 3, 2, n_points)
+            _chain.chain_row(shape.table(), 3, 2, n_points)
         grown = _rows.partition_rows(shape.table(), 3, 3, 200)[-1]
-        grown_chain = _chain.chain_rows(shape.table(), 3, 2, 200)[-1]
+        grown_chain = _chain.chain_row(shape.table(), 3, 2, 200)
         np.testing.assert_allclose(grown.mantissa, at_once.mantissa, rtol=1e-12)
         np.testing.assert_array_equal(grown.exponent, at_once.exponent)
         np.testing.assert_allclose(grown_chain.ratio, at_once_chain.ratio, rtol=1e-9)

@@ -6,7 +6,12 @@
     >>> result = vc.search_vc("((..).)", d=4)
     >>> result.value, vc.is_shattered("((..).)", result.witness)
     (5, True)
+    >>> vc.vc_lower_bound("((..).)", real=10), vc.vc_upper_bound("((..).)", real=10)
+    (7, 13)
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from .exact import (
     dichotomies,
@@ -22,30 +27,97 @@ from .features import Features, as_features
 from .results import Progress, SearchLimit, SearchStats, VCResult
 from .structures import LEAF, STUMP, Structure, as_structure, comb, full, join, structures, structures_of_height
 
+if TYPE_CHECKING:
+    from . import learn as learn
+    from .bounds import (
+        Bracket,
+        estimate_vc_aslan,
+        growth_bound,
+        log_growth_bound,
+        partitioning_bound,
+        vc_bracket,
+        vc_lower_bound,
+        vc_upper_bound,
+    )
+    from .growing import grow_tree
+    from .risk import mdl_bound, shawe_taylor_bound, srm_bound, vapnik_bound
+    from .split import Split, best_split
+    from .trees import Tree
+
+__version__ = "0.1.0"
+
+# Imported when first asked for, so that a program that needs one part does not wait for the others.
+_LATER = {
+    "bounds": (
+        "Bracket",
+        "estimate_vc_aslan",
+        "growth_bound",
+        "log_growth_bound",
+        "partitioning_bound",
+        "vc_bracket",
+        "vc_lower_bound",
+        "vc_upper_bound",
+    ),
+    "growing": ("grow_tree",),
+    "risk": ("mdl_bound", "shawe_taylor_bound", "srm_bound", "vapnik_bound"),
+    "split": ("Split", "best_split"),
+    "trees": ("Tree",),
+    "learn": ("learn",),
+}
+_MODULE_OF = {name: module for module, names in _LATER.items() for name in names}
+
 __all__ = [
     "LEAF",
     "STUMP",
+    "Bracket",
     "Features",
     "Progress",
     "SearchLimit",
     "SearchStats",
+    "Split",
     "Structure",
+    "Tree",
     "VCResult",
     "as_features",
     "as_structure",
+    "best_split",
     "comb",
     "dichotomies",
+    "estimate_vc_aslan",
     "exact_vc",
     "full",
+    "grow_tree",
+    "growth_bound",
     "growth_function",
     "is_shattered",
     "join",
+    "learn",
+    "log_growth_bound",
+    "mdl_bound",
+    "partitioning_bound",
     "partitioning_function",
     "realize",
     "search_vc",
+    "shawe_taylor_bound",
+    "srm_bound",
     "structures",
     "structures_of_height",
     "unrealised",
+    "vapnik_bound",
+    "vc_bracket",
+    "vc_lower_bound",
+    "vc_upper_bound",
 ]
 
-__version__ = "0.1.0"
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(f".{_MODULE_OF[name]}", __name__)
+    value = module if _MODULE_OF[name] == name else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULE_OF})

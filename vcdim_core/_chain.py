@@ -46,7 +46,7 @@ from functools import lru_cache
 import numpy as np
 
 from ._growth import extend_chain, raise_changes, subtract_up
-from ._rows import CACHE, Doubles, Exponents, Row, Table, count_leaves, partition_rows, round_up
+from ._rows import CACHE, Doubles, Exponents, Row, Table, count_leaves, iterate_rows, last_uses, round_up
 
 Scaled = tuple[Doubles, Exponents]
 
@@ -112,11 +112,11 @@ def _sauer(vc_dimension: int, n_points: int) -> Scaled:
     return mantissa, exponent
 
 
-def chain_rows(
+def chain_row(
     table: Table, real: int, n_classes: int, n_points: int, closed_forms: bool = True,
     seeds: Mapping[int, Seed] | None = None,
-) -> list[Row]:  # fmt: skip
-    """Return sigma of every entry of a binary table by the chain bound, never above Theorem 9.
+) -> Row:  # fmt: skip
+    """Return sigma of the last entry of a binary table by the chain bound, never above Theorem 9.
 
     Parameters
     ----------
@@ -131,20 +131,23 @@ def chain_rows(
 
     Returns
     -------
-    list of Row
-        One part each: sigma, and the ratio sigma / 2**(m-1).
+    Row
+        One part: sigma, and the ratio sigma / 2**(m-1).
     """
     leaves, names = count_leaves(table), CACHE.name(table)
     all_labellings = _all_labellings(n_classes, n_points)
-    nine = partition_rows(table, real, max(2, min(n_classes, leaves[-1])), n_points)
-    rows = [_leaf(n_points)]
+    nine = iterate_rows(table, real, max(2, min(n_classes, leaves[-1])), n_points)
+    last = last_uses(table)
+    rows = {0: _leaf(n_points)}
+    next(nine)
     wanted = {n_leaves - 1 for n_leaves in leaves} | (set(leaves) if closed_forms and real == 1 else set())
     changes = _changes(wanted, n_classes, n_points)
     for i in range(1, len(table)):
         key = (names[i], real, n_classes, closed_forms)
         row = None if seeds else CACHE.get(key)
+        theorem9 = next(nine)
         if row is None or row.n_points < n_points:
-            limits = [all_labellings, _partitions_as_growth(nine[i], n_classes, n_points)]
+            limits = [all_labellings, _partitions_as_growth(theorem9, n_classes, n_points)]
             if closed_forms and real == 1:
                 limits.append(_one_feature(leaves[i], changes, n_points))
             if closed_forms and n_classes == 2 and leaves[i] == 3:
@@ -154,8 +157,11 @@ def chain_rows(
             row = _chain_node(row, rows, table[i], leaves, limits, changes, real, n_classes)
             if not seeds:
                 CACHE.put(key, row)
-        rows.append(row)
-    return rows
+        rows[i] = row
+        for child in set(table[i]):
+            if last[child] == i:
+                del rows[child]
+    return rows[len(table) - 1]
 
 
 def two_nodes(m: int, real: int) -> int:
@@ -221,7 +227,7 @@ def _seed_limits(seed: Seed, n_points: int, all_labellings: Scaled) -> list[Scal
 
 
 def _chain_node(
-    old: Row | None, rows: list[Row], children: tuple[int, ...], leaves: list[int], limits: list[Scaled],
+    old: Row | None, rows: Mapping[int, Row], children: tuple[int, ...], leaves: list[int], limits: list[Scaled],
     changes: dict[int, Scaled], real: int, n_classes: int,
 ) -> Row:  # fmt: skip
     """One node: v of both children, then the kernel for the columns that an old row does not have."""

@@ -73,7 +73,10 @@ def finite_state(features: Features) -> State:
 
 
 def n_distinct(state: State) -> int:
-    """Number of different points on these features."""
+    """Number of different points on these features, or 2**64 if there are more: no structure in memory has that many
+    leaves."""
+    if sum(count * (categories.bit_length() - 1) for (_, categories), count in state) >= 64:
+        return 1 << 64
     return math.prod(categories**count for (_, categories), count in state)
 
 

@@ -1,8 +1,8 @@
 """Running the level by level search on one or several threads.
 
-Each step of a level (see ``src/_levels.pyx``) is a loop over its orbits. The loop is cut into slices; threads take the
-next slice when they are done with one, and the slices' results are put together in order, so that nothing depends on
-the number of threads.
+Each step of a level (see ``src/_levels.pyx``) is a loop over its orbits. The loop is cut into slices; threads take
+the next slice when they are done with one, and the slices' results are put together in order, so that nothing
+depends on the number of threads.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Team:
         return sum(worker.n_bytes for worker in self.workers)
 
     def over(self, n: int, work: Callable[[_levels.Worker, int, int], T], tick: Callable[[], None]) -> list[T]:
-        """``work(worker, start, stop)`` on the slices of range(n), in order; raises `Stopped` on a None or False."""
+        """``work(worker, start, stop)`` on the slices of range(n), in order; raises `Stopped` on None or False."""
         slices = [(start, min(start + SLICE, n)) for start in range(0, n, SLICE)]
         if self.pool is None or len(slices) == 1:
             results = []

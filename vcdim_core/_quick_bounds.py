@@ -12,9 +12,9 @@ from .structures import Structure
 def lower_sample(structure: Structure, d: int) -> tuple[int, ...]:
     r"""Build a shattered sample of as many points as the recursion of Yildiz 2012 (Figure 4) promises.
 
-    A stump shatters m points whose :math:`2^{m-1} - 1 \le d` first columns are all their splits into two parts (Theorem 1). A
-    node gives the last of its d features to the root and lets its children shatter a sample each on the other d - 1
-    (Theorem 4). With no features left, one point remains.
+    A stump shatters m points whose :math:`2^{m-1} - 1 \le d` first columns are all their splits into two parts
+    (Theorem 1). A node gives the last of its d features to the root and lets its children shatter a sample each on
+    the other d - 1 (Theorem 4). With no features left, one point remains.
 
     Examples
     --------
@@ -36,14 +36,16 @@ def lower_sample(structure: Structure, d: int) -> tuple[int, ...]:
 def counting_bound(structure: Structure, d: int, fixed: bool = False) -> int:
     r"""Bound the VC dimension from above by the number of functions, Simon's rank bound and the size of the cube.
 
-    A class that shatters V points holds at least :math:`2^V` functions. On k features not tested above it, a node below some
-    test computes at most
+    A class that shatters V points holds at least :math:`2^V` functions. On k features not tested above it, a node
+    below some test computes at most
 
-    .. math:: G(t, k) \le G(l, k) + G(r, k) + s\, k\, [(G(l, k-1) + 2) (G(r, k-1) + 2) - 2], \qquad G(\text{leaf}, k) = 0,
+    .. math:: G(t, k) \le G(l, k) + G(r, k) + s\, k\, [(G(l, k-1) + 2) (G(r, k-1) + 2) - 2],
+              \qquad G(\text{leaf}, k) = 0,
 
-    functions that are not constant: it passes everything on to one child, or tests one of the k; s = 2 orientations if l and r
-    differ and the orientation is free, else 1; both children constant and equal are the two constants. The root passes nothing on.
-    Trees of rank r compute functions of rank r, whose VC dimension is :math:`\sum_{i \le r} \binom{d}{i}` (Simon 1991).
+    functions that are not constant: it passes everything on to one child, or tests one of the k; s = 2 orientations
+    if l and r differ and the orientation is free, else 1; both children constant and equal are the two constants.
+    The root passes nothing on. Trees of rank r compute functions of rank r, whose VC dimension is
+    :math:`\sum_{i \le r} \binom{d}{i}` (Simon 1991).
 
     Examples
     --------

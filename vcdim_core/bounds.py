@@ -237,7 +237,7 @@ def _named(case: _Case, method: str, methods: dict[str, _Method]) -> int:
 
 
 def vc_lower_bound(
-    structure: object, *, d: int | None = None, real: int | None = None, features: Features | None = None,
+    structure: object, d: int | None = None, *, real: int | None = None, features: Features | None = None,
     method: str = "best",
 ) -> int:  # fmt: skip
     """Bound the VC dimension of a structure from below.
@@ -265,8 +265,9 @@ def vc_lower_bound(
     Notes
     -----
     Constructions, proofs and the smallest counterexamples to printed formulas are in ``vcdim_core/bounds_lower.py``.
-    Closed forms for combs and full structures: :func:`degenerate_lower_bound` and :func:`full_lower_bound`. The bounds
-    hold for orientation free and fixed. Cost: one sum for each substructure and number of features left.
+    Closed forms for combs and full structures: :func:`degenerate_lower_bound` and :func:`full_lower_bound`. All bounds
+    are for orientation free; "yildiz", and "stumps" on real or binary features, hold for orientation fixed as well.
+    Cost: one sum for each substructure and number of features left.
 
     References
     ----------
@@ -290,7 +291,7 @@ def vc_lower_bound(
 
 
 def vc_upper_bound(
-    structure: object, *, d: int | None = None, real: int | None = None, features: Features | None = None,
+    structure: object, d: int | None = None, *, real: int | None = None, features: Features | None = None,
     method: str = "best",
 ) -> int:  # fmt: skip
     """Bound the VC dimension of a structure from above.
@@ -367,7 +368,7 @@ def _upper_bounds(case: _Case, only_best: bool) -> list[Bound]:
 
 
 def vc_bracket(
-    structure: object, *, d: int | None = None, real: int | None = None, features: Features | None = None
+    structure: object, d: int | None = None, *, real: int | None = None, features: Features | None = None
 ) -> Bracket:
     """Bound the VC dimension of a structure from both sides, and say where each bound comes from.
 

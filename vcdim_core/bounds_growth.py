@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from ._chain import chain_rows
+from ._chain import chain_row
 from ._counts import MixedRows, finite_state, loose_values, n_distinct, real_rows
 from ._mixed import MAX_FEATURES, FastRows
 from ._mixed import MAX_POINTS as FAST_POINTS
-from ._rows import CACHE, CacheInfo, Row, Table, partition_rows
+from ._rows import CACHE, CacheInfo, Row, Table, root_row
 from ._validation import check_choice, check_int
 from .features import Features, as_features
 from .structures import Structure, as_structure
@@ -75,7 +75,7 @@ def as_real(kinds: Features) -> int:
 
 
 def partitioning_bound(
-    structure: object, m: int, c: int, *, d: int | None = None, real: int | None = None,
+    structure: object, m: int, c: int, d: int | None = None, *, real: int | None = None,
     features: Features | None = None, form: Form = "tight",
 ) -> int:  # fmt: skip
     r"""Bound the number of c-partitions of m points that a structure realises, as an exact integer.
@@ -157,7 +157,7 @@ def _partitions(table: Table, kinds: Features, m: int, n_parts: int, form: str) 
 
 
 def growth_bound(
-    structure: object, m: int, n_classes: int = 2, *, d: int | None = None, real: int | None = None,
+    structure: object, m: int, n_classes: int = 2, d: int | None = None, *, real: int | None = None,
     features: Features | None = None, form: Form = "tight",
 ) -> int:  # fmt: skip
     r"""Bound the growth function: the number of labellings of m points, as an exact integer.
@@ -205,7 +205,7 @@ def _n_leaves(table: Table) -> int:
 
 
 def log_growth_bound(
-    structure: object, m: int, n_classes: int = 2, *, d: int | None = None, real: int | None = None,
+    structure: object, m: int, n_classes: int = 2, d: int | None = None, *, real: int | None = None,
     features: Features | None = None, form: Form = "tight", method: GrowthMethod = "theorem9",
 ) -> float:  # fmt: skip
     """Bound the natural logarithm of the growth function, rounded up.
@@ -269,10 +269,10 @@ def _row_log(table: Table, kinds: Features, m: int, n_classes: int, n_parts: int
     """The logarithm from the rows of the kernel."""
     all_labellings = math.nextafter(m * math.nextafter(math.log(n_classes), math.inf), math.inf)
     if method == "best":
-        row = chain_rows(table, as_real(kinds), n_classes, m)[-1]
+        row = chain_row(table, as_real(kinds), n_classes, m)
         values = [(row.mantissa[0, m] * n_classes, int(row.exponent[0, m]))]
     else:
-        row = partition_rows(table, as_real(kinds), n_parts, m)[-1]
+        row = root_row(table, as_real(kinds), n_parts, m)
         values = _growth_terms(row, m, n_classes)
     return min(all_labellings, log_up_scaled(values))
 

@@ -37,6 +37,8 @@ from .features import Features
 
 _CHOICES_LIMIT = 20_000  # pairs (substructure, features left) after which only the first choice of a feature is tried
 
+_MOST_STEPS = 1 << 16  # features that are put together to serve as real ones; more are left out
+
 Oracle = Callable[[int, State], int]  # exact values of small substructures, 0 where unknown
 
 
@@ -167,7 +169,7 @@ def _stump_shatters(real: int, state: State, m: int) -> bool:
         if name == "nominal":
             reaches.extend([m if categories >= m else categories - 1] * min(count, m))
         else:
-            steps.extend([categories - 1] * min(count, m * wanted))
+            steps.extend([categories - 1] * min(count, m * wanted, _MOST_STEPS))
     if 2 * (as_real + _bundles(steps, m - 1)) >= math.comb(m, m // 2):
         return True
     if m <= 7 or 2 * as_real <= m:
@@ -275,7 +277,9 @@ def _sides(state: State, kind: Kind) -> Iterator[tuple[State, State]]:
     if name == "nominal":
         yield gone, _with(gone, name, categories - 1)
         return
-    for j in range(categories // 2, 0, -1):
+    # Any j is valid; of many categories the halves of halves and the smallest are tried.
+    halves = {categories >> i for i in range(1, categories.bit_length())} | {1, 2, 3}
+    for j in range(categories // 2, 0, -1) if categories <= 16 else sorted(halves, reverse=True):
         yield _with(gone, name, j), _with(gone, name, categories - j)
 
 

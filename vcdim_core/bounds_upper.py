@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from ._chain import Seed, chain_rows
+from ._chain import Seed, chain_row
 from ._counts import State, loose_values, n_distinct, real_rows, use_up
 from ._mixed import MAX_FEATURES, MAX_POINTS, FastRows
-from ._rows import Row, Table, count_leaves, partition_rows
+from ._rows import Row, Table, count_leaves, root_row
 from ._seeds import BinarySeeds, binary_count
 from .bounds_lower import full_state
 from .features import Features
@@ -49,7 +49,7 @@ def _first_failure(table: Table, real: int, rows: Callable[[int], Row]) -> tuple
 
 def theorem9(table: Table, real: int) -> int:
     """Theorem 9 in its tight form on real features, as by exact integers."""
-    m, row = _first_failure(table, real, lambda n_points: partition_rows(table, real, 2, n_points)[-1])
+    m, row = _first_failure(table, real, lambda n_points: root_row(table, real, 2, n_points))
     n_leaves = count_leaves(table)[-1]
     close = np.flatnonzero(row.ratio[n_leaves + 1 : m] < 1.0 + 4.0 * row.error) + n_leaves + 1
     # Below 2**53 the rows are exact: a ratio of 1 or more there is no failure.
@@ -62,7 +62,7 @@ def theorem9(table: Table, real: int) -> int:
 def chain(table: Table, real: int, closed_forms: bool, seeds: Mapping[int, Seed] | None = None) -> int:
     """The chain bound on real features; with closed forms and seeds, the seeded one."""
     m, _ = _first_failure(
-        table, real, lambda n_points: chain_rows(table, real, 2, n_points, closed_forms, seeds)[-1]
+        table, real, lambda n_points: chain_row(table, real, 2, n_points, closed_forms, seeds)
     )
     return m - 1
 

@@ -73,8 +73,8 @@ def exact_vc(
 
     Notes
     -----
-    Shattered samples are grown one point at a time, one per orbit of the symmetries of the cube; see `search_vc`. The
-    cost grows with the number of orbits of shattered samples, roughly like :math:`2^{dV} / (V!\, d!\, 2^d)`.
+    Shattered samples are grown one point at a time, one per orbit of the symmetries of the cube; see `search_vc`.
+    The cost grows with the number of orbits of shattered samples, roughly like :math:`2^{dV} / (V!\, d!\, 2^d)`.
 
     References
     ----------
@@ -125,8 +125,8 @@ def search_vc(
     Notes
     -----
     A lower bound with its sample starts the search, an upper bound stops it; equal bounds need no search at all. A
-    depth-first search of at most a few thousand samples follows, which ends small cases; the others go on size by size,
-    where a sample is tested only if all its subsets are still in play (``src/_levels.pyx``).
+    depth-first search of at most a few thousand samples follows, which ends small cases; the others go on size by
+    size, where a sample is tested only if all its subsets are still in play (``src/_levels.pyx``).
 
     Examples
     --------
@@ -442,8 +442,8 @@ def growth_function(
 
     Notes
     -----
-    Repeating a point never helps, so samples are subsets of the cube, one per orbit; for m > 2^d the value is that of
-    2^d. All orbits are looked at: small m only.
+    Repeating a point never helps, so samples are subsets of the cube, one per orbit; for m > 2^d the value is that
+    of 2^d. All orbits are looked at: small m only.
 
     Examples
     --------
@@ -486,8 +486,8 @@ def partitioning_function(
     Notes
     -----
     A tree realises a partition if its leaves can be grouped into c classes so that the classes cut the sample into
-    those parts. Adding a point never loses a partition, so distinct points suffice. For two parts this is
-    (growth - 2) / 2.
+    those parts. Adding a point never loses a partition, so distinct points suffice. For two parts this is half of
+    what the growth function counts besides the two constant labellings.
 
     References
     ----------
