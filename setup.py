@@ -1,11 +1,13 @@
 """Build of the Cython kernels: every ``src/_name.pyx`` becomes ``vcdim_core._name``.
 
-Two environment variables change the build (both for developers, neither for wheels):
+Three environment variables change the build (all for developers, none for wheels):
 
 ``VCDIM_CHECKED=1``
     keeps every ``assert`` in the kernels and switches bounds checks on.
 ``VCDIM_SANITIZE=address,undefined``
-    compiles and links with those sanitizers (see ``CONTRIBUTING.md`` for how to run under them).
+    compiles and links with those sanitizers (``.ci/sanitize`` builds and runs the tests so).
+``VCDIM_KERNELS="_dive _levels"``
+    builds these kernels only.
 """
 
 import os
@@ -19,7 +21,7 @@ CHECKED = os.environ.get("VCDIM_CHECKED", "0") not in ("", "0")
 SANITIZE = os.environ.get("VCDIM_SANITIZE", "")
 
 # Every kernel: src/_name.pyx -> vcdim_core._name.
-KERNELS = sorted(path.stem for path in Path("src").glob("_*.pyx"))
+KERNELS = os.environ.get("VCDIM_KERNELS", "").split() or sorted(path.stem for path in Path("src").glob("_*.pyx"))
 
 DIRECTIVES = {
     "language_level": "3",

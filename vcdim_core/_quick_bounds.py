@@ -55,7 +55,7 @@ def counting_bound(structure: Structure, d: int, fixed: bool = False) -> int:
     if structure.is_leaf or d <= 0:
         return 1
     rank = sum(math.comb(d, i) for i in range(structure.rank + 1))
-    bound = min(2**d, rank)
+    bound: int = min(2**d, rank)
     if structure.n_nodes > 4 * bound:               # more functions than 2^bound, whatever they are
         return bound
     table = structure.table(unordered=not fixed)
@@ -63,7 +63,8 @@ def counting_bound(structure: Structure, d: int, fixed: bool = False) -> int:
     for t, (left, right) in enumerate(table[1:-1], 1):
         for k in range(d + 1):
             varied[t][k] = varied[left][k] + varied[right][k] + _tests(varied, left, right, k, fixed)
-    return min(bound, (2 + _tests(varied, *table[-1], d, fixed)).bit_length() - 1)
+    left, right = table[-1]
+    return min(bound, (2 + _tests(varied, left, right, d, fixed)).bit_length() - 1)
 
 
 def _tests(varied: list[list[int]], left: int, right: int, k: int, fixed: bool) -> int:

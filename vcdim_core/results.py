@@ -68,7 +68,7 @@ class VCResult:
     >>> print(result)
     VC dimension of (..) on 3 binary: 3
     >>> result.witness
-    ((0, 0, 0), (0, 1, 1), (1, 0, 1))
+    ((0, 0, 0), (1, 0, 1), (0, 1, 1))
     """
 
     structure: Structure
