@@ -272,8 +272,11 @@ cdef inline void canon_form(Canon* canon, const uint16_t* points, int n, int mar
             canon.seeds[j] = 2
             j += 1
     for i in range(canon.d):
-        colours[i] = 3
-    canon_branch(canon, colours, 2, 1)
+        colours[i] = 0
+        for j in range(n):
+            colours[i] += (canon.rows[j] >> i) & 1          # the number of rows with the feature
+        colours[i] = mix(colours[i] + 3)
+    canon_branch(canon, colours, 1, 1)
 
 
 cdef inline int canon_ties(const Canon* canon, const uint16_t* points, const uint64_t* sums, int n,

@@ -31,7 +31,7 @@ MAX_FEATURES = 16
 """Binary features."""
 MAX_HEIGHT = 1000
 """Height of a structure that is searched: the recursion of the kernels goes as deep."""
-DIVE_TESTS = 3000
+DIVE_TESTS = 8000
 """Samples tested depth first before the search goes size by size: small searches end here."""
 
 ORIENTATIONS = ("free", "fixed")
