@@ -15,7 +15,7 @@ one child. Complementing a labelling keeps it realisable, so point 0 is always l
 Representation. The labels of points 1 .. 8 run inside a *lane* of 256 bits, bit i of a labelling's number being the
 label of point i+1. The labels of points 9, 10, ... (the *high* points) are held in a mask `c`, the chunk: D(t, A) on
 chunk c is one lane, and it depends on c only through the labels of the high points of A. So the memo keeps
-2^|A's high points| lanes per (t, A), filled when first asked for.
+2^|A's high points| lanes per (t, A), filled when first asked for (one lane only, where these would be too many).
 
 D(t, A) depends on the points of A alone. The memo of all A whose last point is number i therefore stays valid for as long as
 points 0 .. i stay where they are: it is kept per *level* i, and replacing point i empties just that level. A depth-first
@@ -37,6 +37,7 @@ from scalars cimport MAX_FEATURES, MAX_POINTS, mask_t
 
 cdef enum:
     LOW_POINTS = 9        # point 0 (label fixed) and the 8 whose labels run inside a lane
+    KEPT_HIGH = 10        # subsets with more high points than this do not keep all their 2^high lanes (33 kB here)
 
 # What is known of a lane of the memo.
 cdef enum:
@@ -234,25 +235,37 @@ cdef inline uint8_t lane_state(const lane_t* lane) noexcept nogil:
 
 
 cdef inline lane_t* memo_place(Memo* memo, int t, mask_t A, mask_t c, uint8_t** state) noexcept nogil:
-    """Where D(t, A) on chunk c is kept, and its state; NULL when memory is out."""
+    """Where D(t, A) on chunk c is kept, and its state; NULL when memory is out.
+
+    Subsets with more than KEPT_HIGH high points keep one lane only, with the labels it is for: chunks are taken one
+    after the other, so it serves while one chunk is worked on.
+    """
     cdef void** slot = memo_slot(memo, A)
     cdef mask_t high = A >> LOW_POINTS
     cdef size_t n = 1, index = 0
+    cdef int n_high
+    cdef bint one_only = False
     cdef lane_t* lanes
     if slot == NULL:
         return NULL
     if high:
-        n = <size_t>1 << bits_count(high)
-        index = compress(c, high)
+        n_high = bits_count(high)
+        one_only = n_high > KEPT_HIGH
+        if not one_only:
+            n = <size_t>1 << n_high
+            index = compress(c, high)
     lanes = <lane_t*>slot[t]
     if lanes == NULL:
-        lanes = <lane_t*>arena_take(&memo.levels[bits_top(A)].arena, n * (sizeof(lane_t) + 1))
+        lanes = <lane_t*>arena_take(&memo.levels[bits_top(A)].arena, n * (sizeof(lane_t) + 1) + 2 * sizeof(mask_t))
         if lanes == NULL:
             memo.failed = True
             return NULL
         slot[t] = lanes
-        memset(lanes + n, 0, n)
+        memset(lanes + n, 0, n + 2 * sizeof(mask_t))
     state[0] = <uint8_t*>(lanes + n) + index
+    if one_only and (<mask_t*>(lanes + 1))[1] != (c & high):
+        (<mask_t*>(lanes + 1))[1] = c & high
+        state[0][0] = LANE_UNKNOWN
     return lanes + index
 
 

@@ -779,3 +779,14 @@ def test_errors_and_their_messages(call: Any, kind: type[Exception], message: st
 def test_real_features_are_not_known_yet() -> None:
     with pytest.raises(ValueError, match="expected binary features only, the ones the exact search knows, got 2 real"):
         vc.exact_vc("(..)", real=2)
+
+
+@pytest.mark.parametrize("m", [9, 10, 19, 20, 21, 24])
+def test_many_points_are_counted_as_by_listing_all_trees(m):
+    """Two nodes on samples around the sizes where the memo changes its ways: every tree is listed."""
+    points = [[(37 * i + 11) >> f & 1 for f in range(6)] for i in range(m)]
+    realised = set()
+    for f, g, side in itertools.product(range(6), range(6), (0, 1)):
+        for outer, low, high in itertools.product((0, 1), repeat=3):
+            realised.add(tuple(outer if p[f] == side else (high if p[g] else low) for p in points))
+    assert vc.dichotomies("((..).)", points) == len(realised)

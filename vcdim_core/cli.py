@@ -209,7 +209,10 @@ def _add_reproduce_command(commands: Any) -> None:
     )
     parser.add_argument("--height", type=int, default=4, metavar="H", help="largest height (default: 4)")
     _add_orientation(parser)
-    parser.add_argument("--time-limit", type=float, metavar="S", help="seconds for each structure; then a bracket")
+    parser.add_argument(
+        "--time-limit", type=float, default=10.0, metavar="S",
+        help="seconds for each structure, then a bracket (default: 10; inf for no limit)",
+    )
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="number of threads (default: 1)")
     parser.add_argument(
         "-o", "--output", type=Path, nargs="+", default=[], metavar="FILE", help="write .png, .svg, .pdf or .csv files"

@@ -135,6 +135,7 @@ def add_grow_command(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--delta", type=float, default=0.05, help="the risk bounds hold with probability 1 - delta")
     parser.add_argument("--n-jobs", type=int, default=1)
     parser.add_argument("--format", choices=("text", "rules", "json", "dot", "svg"), default="text")
+    parser.add_argument("--json", dest="format", action="store_const", const="json", help="the same as --format json")
     parser.set_defaults(run=run_grow)
     return parser
 
