@@ -73,6 +73,7 @@ cdef int visit(Dive* dive, int k, int n) except -1 nogil:
     """Search all samples that extend points[:k] by some of candidates[k][:n] and have it in their line of descent."""
     cdef uint16_t* candidates = dive.candidates[k]
     cdef int i = 0, outcome, answer
+    assert 0 <= k < MAX_POINTS and 0 <= n <= (1 << dive.canon.d)
     dive.kept[k] += k > 0
     dive.forms[k].used = 0
     while i < n and n >= dive.target - k:

@@ -377,6 +377,8 @@ cdef int generate_children(Worker worker, Level level, int64_t i, Level children
     cdef uint64_t sums[MAX_POINTS]
     cdef bint symmetric = (<uint64_t*>level.automorphisms.data)[i] > 1
     cdef uint64_t word
+    assert 0 <= i < level.n_orbits and k < MAX_POINTS
+    assert level.candidates.used == level.n_orbits * W * sizeof(uint64_t), "a level without candidates"
     if k:
         memcpy(points, <uint16_t*>level.points.data + i * k, k * sizeof(uint16_t))
     canon_sums(&worker.canon, points, k, old)
@@ -423,6 +425,8 @@ cdef int link_orbit(Worker worker, Level parents, Level level, int64_t i) except
     cdef uint64_t rest_sums[MAX_POINTS]
     cdef uint16_t rest[MAX_POINTS]
     cdef int64_t orbit
+    assert 0 <= i < level.n_orbits and level.links.used == level.n_orbits * n * sizeof(Link)
+    assert (<uint32_t*>level.parents.data)[i] < parents.n_orbits and parents.n_points == k
     links[k].orbit = (<uint32_t*>level.parents.data)[i]
     links[k].map = (<CubeMap*>parents.maps.data)[links[k].orbit]
     canon_sums(&worker.canon, points, n, sums)

@@ -347,6 +347,7 @@ cdef inline void memo_set_point(Memo* memo, int i, uint32_t point) noexcept nogi
 
 cdef inline int root_lane(Memo* memo, mask_t full, mask_t c, lane_t* out) except -1 nogil:
     """D(whole structure, full) on chunk c; 1 if told to stop before, else 0."""
+    assert full != 0 and full >> MAX_POINTS == 0 and (c << LOW_POINTS) <= full
     node_lane(memo, memo.n_structures - 1, full, c, out)
     memo.n_sets += 1
     return memo.halt if memo.halt else watch_step(memo.watch, 1)
