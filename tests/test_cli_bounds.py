@@ -47,3 +47,15 @@ def test_json(capsys):
 def test_bad_arguments_give_one_sentence(capsys, arguments):
     assert run(*arguments) == 2
     assert capsys.readouterr().err.startswith("vcdim bounds: expected ")
+
+
+def test_an_open_bracket_on_binary_features_is_searched(capsys):
+    assert run("((..).)", "-d", "4") == 0
+    assert run("(((..).)(..))", "-d", "5") == 0
+    out = capsys.readouterr().out
+    assert "exact 8: exhaustive search" in out
+
+
+def test_no_search_without_time(capsys):
+    assert run("(((..).)(..))", "-d", "5", "--time-limit", "0", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["exact"] is None

@@ -8,8 +8,9 @@ import sys
 from typing import Any
 
 from .bounds import Bracket, vc_bracket
+from .exact import MAX_FEATURES, search_vc
 from .features import Features
-from .structures import as_structure
+from .structures import Structure, as_structure
 
 __all__ = ["add_bounds_command", "run_bounds"]
 
@@ -28,6 +29,10 @@ def add_bounds_command(subparsers: Any) -> argparse.ArgumentParser:
         parser.add_argument(
             f"--{kind}", type=int, nargs="*", default=[], metavar="C", help=f"categories of each {kind} feature"
         )
+    parser.add_argument(
+        "--time-limit", type=float, default=1.0, metavar="S",
+        help="seconds to search for the exact value where the bounds leave it open (default: 1; 0 for none)",
+    )  # fmt: skip
     parser.add_argument("--all", action="store_true", help="list every bound that applies")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run_bounds)
@@ -40,19 +45,31 @@ def run_bounds(args: argparse.Namespace) -> int:
         structure = as_structure(args.structure)
         features = Features(args.real, args.binary, args.ordinal, args.nominal, args.multiway)
         bracket = vc_bracket(structure, features=features)
+        exact, source = _exact_value(structure, features, bracket, args.time_limit)
     except (TypeError, ValueError) as error:
         print(f"vcdim bounds: {error}", file=sys.stderr)
         return 2
-    print(_as_json(structure, features, bracket) if args.json else _as_text(bracket, args.all))
+    print(_as_json(structure, features, bracket, exact) if args.json else _as_text(bracket, exact, source, args.all))
     return 0
 
 
-def _as_text(bracket: Bracket, everything: bool) -> str:
-    exact = str(bracket.lower) if bracket.is_exact else "exact"
+def _exact_value(
+    structure: Structure, features: Features, bracket: Bracket, time_limit: float
+) -> tuple[int | None, str]:
+    """The exact value, or None, and where it comes from, or why it is not known."""
+    if bracket.is_exact:
+        return bracket.lower, "both bounds agree"
+    if time_limit == 0 or not (features.is_binary_only and structure.is_binary and features.binary <= MAX_FEATURES):
+        return None, "not decided by the bounds"
+    result = search_vc(structure, features=features, time_limit=time_limit)
+    return (result.lower, "exhaustive search") if result.exact else (None, "not decided by the bounds, nor in time")
+
+
+def _as_text(bracket: Bracket, exact: int | None, source: str, everything: bool) -> str:
     lines = [
-        f"{bracket.lower} <= {exact} <= {bracket.upper}",
+        f"{bracket.lower} <= {'exact' if exact is None else exact} <= {bracket.upper}",
         f"lower {bracket.lower}: {bracket.lower_source}",
-        f"exact {bracket.lower}: both bounds agree" if bracket.is_exact else "exact ?: not decided by the bounds",
+        f"exact {'?' if exact is None else exact}: {source}",
         f"upper {bracket.upper}: {bracket.upper_source}",
     ]
     if everything:
@@ -60,14 +77,14 @@ def _as_text(bracket: Bracket, everything: bool) -> str:
     return "\n".join(lines)
 
 
-def _as_json(structure: object, features: Features, bracket: Bracket) -> str:
+def _as_json(structure: object, features: Features, bracket: Bracket, exact: int | None) -> str:
     fields = ("side", "method", "value", "source")
     return json.dumps(
         {
             "structure": str(structure),
             "features": str(features),
             "lower": bracket.lower,
-            "exact": bracket.lower if bracket.is_exact else None,
+            "exact": exact,
             "upper": bracket.upper,
             "lower_source": bracket.lower_source,
             "upper_source": bracket.upper_source,
