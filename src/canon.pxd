@@ -98,25 +98,23 @@ cdef inline uint64_t bit_mask(uint32_t row, int j) noexcept nogil:
     return -<uint64_t>((row >> j) & 1)
 
 
-cdef inline void canon_refine(Canon* canon, uint64_t* colours, int rounds) noexcept nogil:
-    """Colour each row by its features, then each feature by its rows, `rounds` times. Without branches: rows are random."""
-    cdef uint64_t sums[MAX_FEATURES]
+cdef inline void canon_colours(const Canon* canon, const int* ranks, uint64_t* colours) noexcept nogil:
+    """Colour each row by the ranks of its features, then each feature by its rows. Without branches: rows are random."""
+    cdef uint64_t seeds[MAX_FEATURES]
     cdef uint64_t colour
     cdef uint32_t row
-    cdef int i, j, k
-    for k in range(rounds):
+    cdef int i, j
+    for j in range(canon.d):
+        seeds[j] = mix(<uint64_t>ranks[j] + 3)
+        colours[j] = 0
+    for i in range(canon.n):
+        colour = canon.seeds[i]
+        row = canon.rows[i]
         for j in range(canon.d):
-            sums[j] = colours[j]
-        for i in range(canon.n):
-            colour = canon.seeds[i]
-            row = canon.rows[i]
-            for j in range(canon.d):
-                colour += colours[j] & bit_mask(row, j)
-            colour = mix(colour)
-            for j in range(canon.d):
-                sums[j] += colour & bit_mask(row, j)
+            colour += seeds[j] & bit_mask(row, j)
+        colour = mix(colour)
         for j in range(canon.d):
-            colours[j] = mix(sums[j])
+            colours[j] += colour & bit_mask(row, j)
 
 
 cdef inline uint32_t place_bits(const unsigned char* place, uint32_t row, int d) noexcept nogil:
@@ -202,25 +200,39 @@ cdef inline bint exchange_is_symmetry(const Canon* canon, int a, int b) noexcept
     return True
 
 
-cdef inline int tied_features(Canon* canon, const uint64_t* colours, int* order, int* tied,
-                              int* copies) noexcept nogil:
-    """Sort the features by colour into `order`; the first cell of equal colours into `tied`, up to exchanges that are
-    symmetries, with how many features each stands for. Returns how many: 0 if all colours differ."""
-    cdef int i, j, k, start = 0, stop, n = 0, d = canon.d
+cdef inline int refine_ranks(Canon* canon, const int* ranks, int* order, int* refined) noexcept nogil:
+    """Sort the features by (rank, colour) into `order`; a feature's refined rank is where its cell of equals starts.
+
+    Returns where the first cell of more than one feature starts, or d if there is none. Ranks only ever split: a feature
+    that came before another stays before it.
+    """
+    cdef uint64_t colours[MAX_FEATURES]
+    cdef int i, j, p, d = canon.d, tie = canon.d
+    canon_colours(canon, ranks, colours)
     for i in range(d):
         j = i
-        while j > 0 and colours[order[j - 1]] > colours[i]:
-            order[j] = order[j - 1]
+        while j > 0:
+            p = order[j - 1]
+            if ranks[p] < ranks[i] or (ranks[p] == ranks[i] and colours[p] <= colours[i]):
+                break
+            order[j] = p
             j -= 1
         order[j] = i
-    while start + 1 < d and colours[order[start]] != colours[order[start + 1]]:
-        start += 1
-    if start + 1 >= d:
-        return 0
-    stop = start + 1
-    while stop < d and colours[order[stop]] == colours[order[start]]:
-        stop += 1
-    for i in range(start, stop):
+    for i in range(d):
+        refined[order[i]] = i
+        if i and ranks[order[i]] == ranks[order[i - 1]] and colours[order[i]] == colours[order[i - 1]]:
+            refined[order[i]] = refined[order[i - 1]]
+            if refined[order[i]] < tie:
+                tie = refined[order[i]]
+    return tie
+
+
+cdef inline int tied_features(Canon* canon, const int* refined, const int* order, int start, int* tied,
+                              int* copies) noexcept nogil:
+    """The features of the cell that starts at `start` into `tied`, up to exchanges that are symmetries, with how many
+    features each stands for. Returns how many."""
+    cdef int i = start, k, n = 0
+    while i < canon.d and refined[order[i]] == start:
         for k in range(n):
             if exchange_is_symmetry(canon, tied[k], order[i]):
                 copies[k] += 1
@@ -231,33 +243,38 @@ cdef inline int tied_features(Canon* canon, const uint64_t* colours, int* order,
             tied[n] = order[i]
             copies[n] = 1
             n += 1
+        i += 1
     return n
 
 
-cdef inline void canon_branch(Canon* canon, const uint64_t* colours, int rounds, uint64_t multiplicity) noexcept nogil:
-    """Refine; at a tie give each feature of the first tied cell, up to exchanges, a colour of its own in turn."""
-    cdef uint64_t own[MAX_FEATURES]
+cdef inline void canon_branch(Canon* canon, const int* ranks, uint64_t multiplicity) noexcept nogil:
+    """Refine; at a tie put each feature of the first tied cell, up to exchanges, before the others of it in turn.
+
+    Different branches so end in different orders of the features, which makes the orders that give the best form as many as
+    there are automorphisms. (Ordering by colours alone would not: two branches could end in one order.)
+    """
+    cdef int refined[MAX_FEATURES]
     cdef int order[MAX_FEATURES]
     cdef int tied[MAX_FEATURES]
     cdef int copies[MAX_FEATURES]
-    cdef int k, n_tied
-    cdef uint64_t colour
-    memcpy(own, colours, canon.d * sizeof(uint64_t))
-    canon_refine(canon, own, rounds)
-    n_tied = tied_features(canon, own, order, tied, copies)
-    if n_tied == 0:
+    cdef int i, k, n_tied, start = refine_ranks(canon, ranks, order, refined)
+    if start == canon.d:
         canon_leaf(canon, order, multiplicity)
         return
+    n_tied = tied_features(canon, refined, order, start, tied, copies)
+    i = start
+    while i < canon.d and refined[order[i]] == start:
+        refined[order[i]] = start + 1
+        i += 1
     for k in range(n_tied):
-        colour = own[tied[k]]
-        own[tied[k]] = colour ^ <uint64_t>0x5851F42D4C957F2D
-        canon_branch(canon, own, 1, multiplicity * copies[k])
-        own[tied[k]] = colour
+        refined[tied[k]] = start
+        canon_branch(canon, refined, multiplicity * copies[k])
+        refined[tied[k]] = start + 1
 
 
 cdef inline void canon_form(Canon* canon, const uint16_t* points, int n, int marked) noexcept nogil:
     """form(points[marked]) into canon.best with its map and the number of maps that give it."""
-    cdef uint64_t colours[MAX_FEATURES]
+    cdef int weights[MAX_FEATURES]
     cdef uint16_t origin = 0 if canon.fixed else points[marked]
     cdef int i, j = 1
     canon.n = n
@@ -272,11 +289,10 @@ cdef inline void canon_form(Canon* canon, const uint16_t* points, int n, int mar
             canon.seeds[j] = 2
             j += 1
     for i in range(canon.d):
-        colours[i] = 0
+        weights[i] = 0
         for j in range(n):
-            colours[i] += (canon.rows[j] >> i) & 1          # the number of rows with the feature
-        colours[i] = mix(colours[i] + 3)
-    canon_branch(canon, colours, 1, 1)
+            weights[i] += (canon.rows[j] >> i) & 1
+    canon_branch(canon, weights, 1)
 
 
 cdef inline int canon_ties(const Canon* canon, const uint16_t* points, const uint64_t* sums, int n,
