@@ -8,7 +8,8 @@
    s = |l|; each term is convex in (l_k, s) over a parallelogram and so at most its value at one of the four corners.
    A bin whose bound is below the answer holds nothing better and is dead.
 4. A crowded bin is often one repeated value, such as the zeros of sparse data.  That value is taken out: the rest of the
-   bin lies before or after it, which leaves two small boxes to bound.
+   bin lies before or after it, which leaves two small boxes to bound.  Where a sample shows such a value, step 1 counts
+   the other rows only; what is missing from the classes is the value.
 5. The rows of the live bins are sorted and every candidate between them is scored exactly.
 
 The answer is the exact optimum with the same ties as the sorted search: lowest feature, then lowest threshold.  A column
@@ -46,6 +47,8 @@ cdef extern from "bins.h" nogil:
     void bins_gather_wide(const double*, Py_ssize_t step, Py_ssize_t n, double* out, int lanes)
     void bins_add_single(const float*, const uint8_t*, Py_ssize_t, const BinsCut*, int32_t, uint32_t*, int)
     void bins_add_wide(const double*, const uint8_t*, Py_ssize_t, const BinsCut*, int32_t, uint32_t*, int)
+    void bins_add_rare_single(const float*, const uint8_t*, Py_ssize_t, const BinsCut*, float, int32_t, uint32_t*, int)
+    void bins_add_rare_wide(const double*, const uint8_t*, Py_ssize_t, const BinsCut*, double, int32_t, uint32_t*, int)
     void bins_range_single(const float*, Py_ssize_t, float*, float*, int)
     void bins_range_wide(const double*, Py_ssize_t, double*, double*, int)
     void bins_range_rows_single(const float*, Py_ssize_t, Py_ssize_t, Py_ssize_t, float*, float*, int)
@@ -72,12 +75,13 @@ cdef enum:
 cdef struct Column:
     BinsCut cut
     int state               # CONSTANT, BINNED or UNBINNED
+    double common           # a value that fills most of a sample, NaN without one
 
 
 cdef struct Heavy:
     double value            # a value repeated many times in a crowded bin, NaN without one
     int32_t bin
-    uint32_t* counts        # its rows by class
+    uint32_t* counts        # its rows by class: a row of Search.repeats
 
 
 cdef struct Search:
@@ -92,6 +96,7 @@ cdef struct Search:
     uint32_t* counts        # d x B x K
     Column* columns
     Heavy heavy             # of the column at hand
+    uint32_t* repeats       # d x K: rows of the repeated value of each column
     uint8_t* live           # B
     uint64_t* rows          # m: rows of live bins
     uint64_t* spare
@@ -185,6 +190,20 @@ cdef int fullest(Search* s, const real_t* X, Py_ssize_t f, const BinsCut* cut) n
     return most + second
 
 
+cdef double common_value(Search* s, const real_t* X, Py_ssize_t f) noexcept nogil:
+    """A value that fills three quarters of a small sample, NaN without one; by Boyer and Moore's vote."""
+    cdef Py_ssize_t i = 0, votes = 0, seen = 0, step = s.m // SAMPLE if s.m > SAMPLE else 1
+    cdef real_t value, chosen = 0
+    while i < s.m:
+        value = X[i * s.row_step + f * s.column_step]
+        if votes == 0:
+            chosen = value
+        votes += 1 if value == chosen else -1
+        seen += 1
+        i += step
+    return chosen if 2 * votes >= seen else <double> NAN
+
+
 cdef void set_column(Search* s, const real_t* X, Py_ssize_t f, real_t low, real_t high) noexcept nogil:
     """Choose the bins of one column."""
     cdef Column* c = &s.columns[f]
@@ -194,6 +213,7 @@ cdef void set_column(Search* s, const real_t* X, Py_ssize_t f, real_t low, real_
     c.state = CONSTANT
     if not (low < high):
         return
+    c.common = common_value(s, X, f)
     scale = <real_t> s.B / width
     c.cut.low, c.cut.scale, c.cut.top, c.cut.by_key = low, scale, s.B - 1, 0
     other = c.cut
@@ -215,12 +235,34 @@ cdef inline void add_piece(
     Search* s, const real_t* x, Py_ssize_t f, Py_ssize_t start, Py_ssize_t n
 ) noexcept nogil:
     """Count n contiguous values of column f that belong to the rows from ``start`` on."""
-    if s.columns[f].state != BINNED:
+    cdef const Column* c = &s.columns[f]
+    cdef const uint8_t* y = s.classes + start
+    cdef uint32_t* h = s.counts + f * s.B * s.K
+    if c.state != BINNED:
         return
-    if real_t is float:
-        bins_add_single(x, s.classes + start, n, &s.columns[f].cut, <int32_t> s.K, s.counts + f * s.B * s.K, s.node.wide)
+    if c.common == c.common:
+        if real_t is float:
+            bins_add_rare_single(x, y, n, &c.cut, <float> c.common, <int32_t> s.K, h, s.node.wide)
+        else:
+            bins_add_rare_wide(x, y, n, &c.cut, c.common, <int32_t> s.K, h, s.node.wide)
+    elif real_t is float:
+        bins_add_single(x, y, n, &c.cut, <int32_t> s.K, h, s.node.wide)
     else:
-        bins_add_wide(x, s.classes + start, n, &s.columns[f].cut, <int32_t> s.K, s.counts + f * s.B * s.K, s.node.wide)
+        bins_add_wide(x, y, n, &c.cut, <int32_t> s.K, h, s.node.wide)
+
+
+cdef void add_common(Search* s, Py_ssize_t f, int32_t bin) noexcept nogil:
+    """Put the common value of a column into its bin: all rows that the histogram does not hold yet."""
+    cdef uint32_t* h = s.counts + f * s.B * s.K
+    cdef uint32_t* repeats = s.repeats + f * s.K
+    cdef Py_ssize_t b, k
+    for k in range(s.K):
+        repeats[k] = <uint32_t> s.node.N[k]
+    for b in range(s.B):
+        for k in range(s.K):
+            repeats[k] -= h[b * s.K + k]
+    for k in range(s.K):
+        h[bin * s.K + k] += repeats[k]
 
 
 cdef void fill_by_rows(Search* s, const real_t* X) noexcept nogil:
@@ -517,10 +559,14 @@ cdef void refine(Search* s, const real_t* X, Py_ssize_t f) noexcept nogil:
     else:
         if mark_live(s, f, &crowded) == 0:
             return
-        if crowded >= 0:
+        s.heavy.counts = s.repeats + f * s.K
+        s.heavy.value = s.columns[f].common
+        if s.heavy.value == s.heavy.value:
+            s.heavy.bin = bin_of(&s.columns[f].cut, <real_t> s.heavy.value)
+        elif crowded >= 0:
             find_heavy(s, X, f, crowded)
-            if s.heavy.value == s.heavy.value:
-                bound_around_heavy(s, f)
+        if s.heavy.value == s.heavy.value and s.live[s.heavy.bin]:
+            bound_around_heavy(s, f)
         for i in range(s.B):
             if s.live[i]:
                 break
@@ -553,6 +599,8 @@ cdef int run(Search* s, const real_t* X) noexcept nogil:
         fill_histograms(s, X, 0, s.d)
     for f in range(s.d):
         if s.columns[f].state == BINNED:
+            if s.columns[f].common == s.columns[f].common:
+                add_common(s, f, bin_of(&s.columns[f].cut, <real_t> s.columns[f].common))
             try_borders(s, f)
     # The feature of the best border first: what it finds kills bins elsewhere.
     first = s.feature
@@ -569,7 +617,7 @@ cdef int run(Search* s, const real_t* X) noexcept nogil:
 
 cdef void search_free(Search* s) noexcept nogil:
     free(s.classes); free(s.counts); free(s.columns); free(s.live); free(s.rows); free(s.spare); free(s.scratch)
-    free(s.T); free(s.piece); free(s.heavy.counts)
+    free(s.T); free(s.piece); free(s.repeats)
 
 
 cdef int search_init(Search* s, Py_ssize_t m, Py_ssize_t d, Py_ssize_t K, int criterion, Py_ssize_t least) noexcept nogil:
@@ -590,9 +638,9 @@ cdef int search_init(Search* s, Py_ssize_t m, Py_ssize_t d, Py_ssize_t K, int cr
     s.scratch = <double*> calloc(4 * K, 8)
     s.T = <double*> malloc(8 * (m + 1)) if tabled else NULL
     s.piece = <char*> malloc(BINS_CHUNK * 16)
-    s.heavy.counts = <uint32_t*> calloc(K, 4)
+    s.repeats = <uint32_t*> calloc(d * K, 4)
     if (s.classes == NULL or s.counts == NULL or s.columns == NULL or s.live == NULL or s.rows == NULL
-            or s.spare == NULL or s.scratch == NULL or s.piece == NULL or s.heavy.counts == NULL
+            or s.spare == NULL or s.scratch == NULL or s.piece == NULL or s.repeats == NULL
             or (tabled and s.T == NULL)):
         return -1
     if tabled:
@@ -625,9 +673,9 @@ def search(const real_t[:, :] X, const int32_t[::1] y, Py_ssize_t K, int criteri
         with nogil:
             for i in range(m):
                 s.classes[i] = <uint8_t> y[i]
-                s.heavy.counts[y[i]] += 1
+                s.repeats[y[i]] += 1
             for k in range(K):
-                N[k] = s.heavy.counts[k]
+                N[k] = s.repeats[k]
             node_set(&s.node, N)
             code = run(&s, &X[0, first])
         if code < 0:

@@ -49,7 +49,23 @@ cdef extern from "bitplanes.h" nogil:
     Py_ssize_t planes_gini(const uint64_t* columns, const uint32_t* counts, Py_ssize_t A, Py_ssize_t W,
                            const uint64_t* planes, Py_ssize_t P, const double* N, double n, int two, double* score,
                            int wide)
+    int planes_codes_single(const float* x, Py_ssize_t n, float low, uint8_t* codes, int lanes)
+    int planes_codes_wide(const double* x, Py_ssize_t n, double low, uint8_t* codes, int lanes)
     void planes_from_codes(const uint8_t* codes, Py_ssize_t m, int cut, int equal, uint64_t* out, int wide)
+
+cdef extern from "bins.h" nogil:
+    enum:
+        BINS_STRIDED
+        BINS_TURNED_SINGLE
+        BINS_TURNED_WIDE
+    void bins_gather_single(const float*, Py_ssize_t step, Py_ssize_t n, float* out, int lanes)
+    void bins_gather_wide(const double*, Py_ssize_t step, Py_ssize_t n, double* out, int lanes)
+    void bins_range_single(const float*, Py_ssize_t, float*, float*, int)
+    void bins_range_wide(const double*, Py_ssize_t, double*, double*, int)
+    void bins_range_rows_single(const float*, Py_ssize_t, Py_ssize_t, Py_ssize_t, float*, float*, int)
+    void bins_range_rows_wide(const double*, Py_ssize_t, Py_ssize_t, Py_ssize_t, double*, double*, int)
+    void bins_turn_single(const float*, Py_ssize_t step, Py_ssize_t n, float* out, Py_ssize_t width, int lanes)
+    void bins_turn_wide(const double*, Py_ssize_t step, Py_ssize_t n, double* out, Py_ssize_t width, int lanes)
 
 ctypedef fused floating_t:
     float
@@ -553,71 +569,92 @@ cdef inline Py_ssize_t columns_of(int32_t size, int32_t test) noexcept nogil:
     return size - 1 if test == 0 or size == 2 else size
 
 
-cdef int column_ranges(const floating_t* x, Py_ssize_t m, Py_ssize_t d, Py_ssize_t row, Py_ssize_t column,
-                       floating_t* lows, floating_t* highs, int limit) noexcept nogil:
+cdef struct Source:
+    Py_ssize_t m
+    Py_ssize_t d
+    Py_ssize_t row          # steps between rows and between columns, in values
+    Py_ssize_t column
+    int lanes
+    void* piece             # scratch: BINS_STRIDED rows of BINS_TURNED_SINGLE columns
+
+
+cdef inline const floating_t* contiguous(const Source* s, const floating_t* x, Py_ssize_t n) noexcept nogil:
+    """n values of one column from x on, copied where they are strided."""
+    if s.row == 1:
+        return x
+    if floating_t is float:
+        bins_gather_single(x, s.row, n, <float*> s.piece, s.lanes)
+    else:
+        bins_gather_wide(x, s.row, n, <double*> s.piece, s.lanes)
+    return <const floating_t*> s.piece
+
+
+cdef int column_ranges(const Source* s, const floating_t* x, floating_t* lows, floating_t* highs, int limit) noexcept nogil:
     """Smallest and largest value of each column; 0 as soon as one spans ``limit`` or more.
 
     Along rows where they are contiguous (C order), else along columns, by blocks of rows.
     """
-    cdef Py_ssize_t start = 0, stop, f, i
-    cdef floating_t value
+    cdef Py_ssize_t start = 0, n, f
     cdef const floating_t* here
-    for f in range(d):
-        lows[f] = highs[f] = x[f * column]
-    while start < m:
-        stop = start + 256 if start + 256 < m else m
-        if column == 1:
-            for i in range(start, stop):
-                here = x + i * row
-                for f in range(d):
-                    lows[f] = here[f] if here[f] < lows[f] else lows[f]
-                    highs[f] = here[f] if here[f] > highs[f] else highs[f]
+    for f in range(s.d):
+        lows[f] = highs[f] = x[f * s.column]
+    while start < s.m:
+        n = BINS_STRIDED if start + BINS_STRIDED < s.m else s.m - start
+        here = x + start * s.row
+        if s.column == 1:
+            if floating_t is float:
+                bins_range_rows_single(here, s.row, n, s.d, lows, highs, s.lanes)
+            else:
+                bins_range_rows_wide(here, s.row, n, s.d, lows, highs, s.lanes)
         else:
-            for f in range(d):
-                for i in range(start, stop):
-                    value = x[i * row + f * column]
-                    lows[f] = value if value < lows[f] else lows[f]
-                    highs[f] = value if value > highs[f] else highs[f]
-        for f in range(d):
+            for f in range(s.d):
+                if floating_t is float:
+                    bins_range_single(contiguous(s, here + f * s.column, n), n, &lows[f], &highs[f], s.lanes)
+                else:
+                    bins_range_wide(contiguous(s, here + f * s.column, n), n, &lows[f], &highs[f], s.lanes)
+        for f in range(s.d):
             if not (highs[f] - lows[f] < limit):
                 return 0
-        start = stop
+        start += n
     return 1
 
 
-cdef int column_codes(const floating_t* x, Py_ssize_t m, Py_ssize_t d, Py_ssize_t row, Py_ssize_t column,
-                      const floating_t* lows, uint8_t* codes, uint8_t* block) noexcept nogil:
+cdef inline int piece_codes(const Source* s, const floating_t* x, Py_ssize_t n, floating_t low, uint8_t* codes) noexcept nogil:
+    """Codes of n contiguous values; 1 where one is no whole number above ``low``."""
+    if floating_t is float:
+        return planes_codes_single(x, n, low, codes, s.lanes)
+    else:
+        return planes_codes_wide(x, n, low, codes, s.lanes)
+
+
+cdef int column_codes(const Source* s, const floating_t* x, const floating_t* lows, uint8_t* codes) noexcept nogil:
     """value - low as bytes, column by column; 0 where some value is not a whole number above it.
 
-    In C order 64 rows are converted along the rows into ``block`` (64 d bytes) and then turned.
+    In C order some rows of some columns at a time are turned first.
     """
-    cdef Py_ssize_t start = 0, stop, f, i
-    cdef floating_t value
+    cdef Py_ssize_t start = 0, n, f, k, group = BINS_TURNED_SINGLE if floating_t is float else BINS_TURNED_WIDE
     cdef const floating_t* here
-    cdef int code, bad = 0
-    while start < m:
-        stop = start + 64 if start + 64 < m else m
-        if column == 1:
-            for i in range(start, stop):
-                here = x + i * row
-                for f in range(d):
-                    value = here[f] - lows[f]
-                    code = <int> value
-                    bad |= <floating_t> code != value
-                    block[(i - start) * d + f] = <uint8_t> code
-            for f in range(d):
-                for i in range(stop - start):
-                    codes[f * m + start + i] = block[i * d + f]
-        else:
-            for f in range(d):
-                for i in range(start, stop):
-                    value = x[i * row + f * column] - lows[f]
-                    code = <int> value
-                    bad |= <floating_t> code != value
-                    codes[f * m + i] = <uint8_t> code
+    cdef floating_t* turned = <floating_t*> s.piece
+    cdef int bad = 0
+    while start < s.m:
+        n = BINS_STRIDED if start + BINS_STRIDED < s.m else s.m - start
+        here = x + start * s.row
+        f = 0
+        while s.column == 1 and f + group <= s.d:
+            if floating_t is float:
+                bins_turn_single(here + f, s.row, n, turned, BINS_STRIDED, s.lanes)
+            else:
+                bins_turn_wide(here + f, s.row, n, turned, BINS_STRIDED, s.lanes)
+            for k in range(group):
+                bad |= piece_codes(s, <const floating_t*> (turned + k * BINS_STRIDED), n, lows[f + k],
+                                   codes + (f + k) * s.m + start)
+            f += group
+        while f < s.d:
+            bad |= piece_codes(s, contiguous(s, here + f * s.column, n), n, lows[f], codes + f * s.m + start)
+            f += 1
         if bad:
             return 0
-        start = stop
+        start += n
     return 1
 
 
@@ -626,16 +663,18 @@ def encode(const floating_t[:, :] X, uint8_t[:, ::1] codes, int32_t[::1] sizes, 
 
     X holds no NaN.
     """
-    cdef Py_ssize_t m = X.shape[0], d = X.shape[1], f, size = sizeof(floating_t)
-    cdef Py_ssize_t row = X.strides[0] // size, column = X.strides[1] // size
+    cdef Source s
+    cdef Py_ssize_t d = X.shape[1], f, size = sizeof(floating_t)
+    cdef size_t memory = size * (2 * d + BINS_STRIDED * BINS_TURNED_SINGLE)
     cdef int good
-    cdef floating_t* low = <floating_t*> malloc((2 * size + 64) * d)
+    cdef floating_t* low = <floating_t*> malloc(memory)
     if low == NULL:
-        raise MemoryError(f"expected {(2 * size + 64) * d} bytes")
+        raise MemoryError(f"expected {memory} bytes")
+    s = Source(X.shape[0], d, X.strides[0] // size, X.strides[1] // size, lanes_available(), low + 2 * d)
     with nogil:
-        good = column_ranges(&X[0, 0], m, d, row, column, low, low + d, limit)
+        good = column_ranges(&s, &X[0, 0], low, low + d, limit)
         if good:
-            good = column_codes(&X[0, 0], m, d, row, column, low, &codes[0, 0], <uint8_t*> (low + 2 * d))
+            good = column_codes(&s, &X[0, 0], low, &codes[0, 0])
         if good:
             for f in range(d):
                 lows[f] = low[f]

@@ -150,6 +150,20 @@ LANES_INLINE uint32_t bins_key_wide(double x) {
         if (K == 2) bins_add_##NAME##_body(x, y, n, cut, 2, counts);                                                \
         else bins_add_##NAME##_body(x, y, n, cut, K, counts);                                                       \
     }                                                                                                               \
+    /* Adds those of n contiguous values that differ from `common`, which most of them equal. */                    \
+    TARGET static void bins_add_rare_##NAME##SUFFIX(const REAL *x, const uint8_t *y, ptrdiff_t n,                   \
+                                                    const BinsCut *cut, REAL common, int32_t K, uint32_t *counts) { \
+        ptrdiff_t i = 0;                                                                                            \
+        for (; i + 64 <= n; i += 64) {                                                                              \
+            uint64_t rare = bins_unequal_##NAME##SUFFIX(x + i, common);                                             \
+            for (; rare; rare &= rare - 1) {                                                                        \
+                ptrdiff_t at = i + lanes_low_bit64(rare);                                                           \
+                counts[bins_of_##NAME(x[at], cut) * K + y[at]]++;                                                   \
+            }                                                                                                       \
+        }                                                                                                           \
+        for (; i < n; i++)                                                                                          \
+            if (x[i] != common) counts[bins_of_##NAME(x[i], cut) * K + y[i]]++;                                     \
+    }                                                                                                               \
     TARGET static void bins_range_rows_##NAME##SUFFIX(const REAL *x, ptrdiff_t step, ptrdiff_t n, ptrdiff_t d,      \
                                                       REAL *low, REAL *high) {                                      \
         bins_range_rows_##NAME##_body(x, step, n, d, low, high);                                                    \
@@ -168,6 +182,16 @@ LANES_INLINE uint32_t bins_key_wide(double x) {
         return bins_equal_##NAME##_body(x, y, n, value, K, counts);                                                 \
     }
 
+/* Which of 64 values differ from `value`, one bit each. */
+#define BINS_UNEQUAL_PLAIN(REAL, NAME)                                                                              \
+    static inline uint64_t bins_unequal_##NAME##_plain(const REAL *x, REAL value) {                                 \
+        uint64_t out = 0;                                                                                           \
+        for (int i = 0; i < 64; i++) out |= (uint64_t) (x[i] != value) << i;                                        \
+        return out;                                                                                                 \
+    }
+BINS_UNEQUAL_PLAIN(float, single)
+BINS_UNEQUAL_PLAIN(double, wide)
+
 #define BINS_NOTHING
 BINS_BODIES(float, single)
 BINS_BODIES(double, wide)
@@ -182,6 +206,20 @@ static void bins_range_wide_plain(const double *x, ptrdiff_t n, double *low, dou
 }
 
 #if LANES_X86
+LANES_TARGET static inline uint64_t bins_unequal_single_avx2(const float *x, float value) {
+    const __m256 all = _mm256_set1_ps(value);
+    uint64_t out = 0;
+    for (int i = 0; i < 8; i++)
+        out |= (uint64_t) _mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(x + 8 * i), all, _CMP_NEQ_UQ)) << (8 * i);
+    return out;
+}
+LANES_TARGET static inline uint64_t bins_unequal_wide_avx2(const double *x, double value) {
+    const __m256d all = _mm256_set1_pd(value);
+    uint64_t out = 0;
+    for (int i = 0; i < 16; i++)
+        out |= (uint64_t) _mm256_movemask_pd(_mm256_cmp_pd(_mm256_loadu_pd(x + 4 * i), all, _CMP_NEQ_UQ)) << (4 * i);
+    return out;
+}
 BINS_TWIN(float, single, _avx2, LANES_TARGET)
 BINS_TWIN(double, wide, _avx2, LANES_TARGET)
 
@@ -255,6 +293,10 @@ LANES_TARGET static void bins_turn_wide_avx2(const double *x, ptrdiff_t step, pt
     static inline void bins_add_##NAME(const REAL *x, const uint8_t *y, ptrdiff_t n, const BinsCut *cut, int32_t K, \
                                        uint32_t *counts, int lanes) {                                               \
         BINS_CHOOSE(bins_add_##NAME, (x, y, n, cut, K, counts));                                                    \
+    }                                                                                                               \
+    static inline void bins_add_rare_##NAME(const REAL *x, const uint8_t *y, ptrdiff_t n, const BinsCut *cut,       \
+                                            REAL common, int32_t K, uint32_t *counts, int lanes) {                  \
+        BINS_CHOOSE(bins_add_rare_##NAME, (x, y, n, cut, common, K, counts));                                       \
     }                                                                                                               \
     static inline void bins_range_##NAME(const REAL *x, ptrdiff_t n, REAL *low, REAL *high, int lanes) {            \
         BINS_CHOOSE(bins_range_##NAME, (x, n, low, high));                                                          \

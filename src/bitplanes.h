@@ -4,6 +4,7 @@
    planes_count        for each column c: |c|, |c & p_1|, ..., |c & p_P|
    planes_child        the columns of a child: the bits under a mask, closed up (parallel extract), dead columns left out
    planes_gini         the best column by Gini, counts and scores in one pass
+   planes_codes        byte codes of whole numbers
    planes_from_codes   the column "code <= cut" or "code == cut" of byte codes
 
    Each has a portable body; on x86 the same body is compiled again for BMI2 and POPCNT and chosen at run time. */
@@ -206,7 +207,26 @@ static void planes_count_plain(const uint64_t *columns, ptrdiff_t A, ptrdiff_t W
     planes_count_body(columns, A, W, planes, P, out);
 }
 
+/* Writes x - low as bytes, for n contiguous values less than 256 above low; 1 where one is no whole number above it. */
+#define PLANES_CODES(REAL, NAME, SUFFIX, TARGET)                                                                    \
+    TARGET static int planes_codes_##NAME##SUFFIX(const REAL *x, ptrdiff_t n, REAL low, uint8_t *codes) {           \
+        int bad = 0;                                                                                                \
+        for (ptrdiff_t i = 0; i < n; i++) {                                                                         \
+            REAL value = x[i] - low;                                                                                \
+            int32_t code = (int32_t) value;                                                                         \
+            bad |= (REAL) code != value;                                                                            \
+            codes[i] = (uint8_t) code;                                                                              \
+        }                                                                                                           \
+        return bad;                                                                                                 \
+    }
+#define PLANES_NOTHING
+PLANES_CODES(float, single, _plain, PLANES_NOTHING)
+PLANES_CODES(double, wide, _plain, PLANES_NOTHING)
+
 #if LANES_X86
+PLANES_CODES(float, single, _avx2, LANES_TARGET)
+PLANES_CODES(double, wide, _avx2, LANES_TARGET)
+
 LANES_TARGET static void planes_count_wide(const uint64_t *columns, ptrdiff_t A, ptrdiff_t W, const uint64_t *planes,
                                            ptrdiff_t P, uint32_t *out) {
     planes_count_body(columns, A, W, planes, P, out);
@@ -250,6 +270,20 @@ LANES_TARGET static void planes_from_codes_wide(const uint8_t *codes, ptrdiff_t 
     }
 }
 #endif
+
+#if LANES_X86
+#define PLANES_CHOOSE(NAME, ARGUMENTS) return lanes ? NAME##_avx2 ARGUMENTS : NAME##_plain ARGUMENTS
+#else
+#define PLANES_CHOOSE(NAME, ARGUMENTS) return (void) lanes, NAME##_plain ARGUMENTS
+#endif
+
+static inline int planes_codes_single(const float *x, ptrdiff_t n, float low, uint8_t *codes, int lanes) {
+    PLANES_CHOOSE(planes_codes_single, (x, n, low, codes));
+}
+
+static inline int planes_codes_wide(const double *x, ptrdiff_t n, double low, uint8_t *codes, int lanes) {
+    PLANES_CHOOSE(planes_codes_wide, (x, n, low, codes));
+}
 
 static inline void planes_count(const uint64_t *columns, ptrdiff_t A, ptrdiff_t W, const uint64_t *planes, ptrdiff_t P,
                                 uint32_t *out, int wide) {
