@@ -488,7 +488,8 @@ def tree_from_arrays(arrays: Mapping[str, npt.NDArray[Any]], **rest: Any) -> Tre
     starts = np.zeros(left.size + 1, dtype=np.int64)
     np.cumsum(2 * inner, out=starts[1:])
     child = np.empty(int(starts[-1]), dtype=np.int64)
-    child[0::2], child[1::2] = left[inner], right[inner]
+    places = np.flatnonzero(inner)  # four times as fast as a mask of booleans
+    child[0::2], child[1::2] = left[places], right[places]
     sizes = arrays["set_end"] - arrays["set_start"]
     set_starts = np.zeros(left.size + 1, dtype=np.int64)
     np.cumsum(sizes, out=set_starts[1:])
@@ -497,7 +498,7 @@ def tree_from_arrays(arrays: Mapping[str, npt.NDArray[Any]], **rest: Any) -> Tre
     for node in np.flatnonzero(sizes).tolist():
         stored = arrays["sets"][arrays["set_start"][node] : arrays["set_end"][node]]
         sets[set_starts[node] : set_starts[node + 1]] = np.sort(stored)
-    weight = arrays["value"].sum(axis=1)
+    weight = _row_sums(arrays["value"])
     heavier = np.where(weight[left] >= weight[right], 0, 1)
     missing = np.where(inner, np.where(arrays["missing_left"] < 0, heavier, 1 - arrays["missing_left"]), -1)
     return _rebuild(
@@ -505,6 +506,16 @@ def tree_from_arrays(arrays: Mapping[str, npt.NDArray[Any]], **rest: Any) -> Tre
         arrays["value"], arrays["n_samples"], arrays["gain"], rest["classes"], rest["n_features"],
         rest["takes_missing"], False, rest["feature_names"], rest["categories"], rest["criterion"],
     )  # fmt: skip
+
+
+def _row_sums(value: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """``value.sum(axis=1)``, to the last bit; below 8 columns NumPy adds in order, which is faster done by columns."""
+    if not 0 < value.shape[1] < 8:
+        return np.asarray(value.sum(axis=1))
+    out = value[:, 0].copy()
+    for column in range(1, value.shape[1]):
+        out += value[:, column]
+    return out
 
 
 def _as_rows(rows: Sequence[Sequence[Any]], dtype: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
