@@ -646,7 +646,8 @@ except KeyboardInterrupt:
 def test_interrupt(name: str) -> None:
     code = INTERRUPTED.format(call=LONG_CALLS[name])
     environment = os.environ | {"PYTHONPATH": str(Path(vc.__file__).parent.parent)}
-    with subprocess.Popen([sys.executable, "-P", "-c", code], stdout=subprocess.PIPE, text=True, env=environment) as child:
+    command = [sys.executable, "-P", "-c", code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as child:
         assert child.stdout is not None
         assert child.stdout.readline() == "ready\n"
         time.sleep(0.4)
