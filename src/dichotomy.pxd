@@ -362,7 +362,7 @@ cdef inline int memo_shatters(Memo* memo, int n, Watch* watch) except -1 nogil:
     cdef mask_t n_chunks = <mask_t>1 << (n - LOW_POINTS if n > LOW_POINTS else 0)
     cdef mask_t hint = memo.failing_chunk[n] & (n_chunks - 1), i
     cdef lane_t lane
-    if memo.n_structures == 1:
+    if memo.n_structures == 1 or n == 0:
         return n <= 1
     memo.watch = watch
     for i in range(n_chunks):
@@ -400,6 +400,8 @@ cdef inline int64_t memo_unrealised(Memo* memo, int n, Watch* watch) except -3 n
     cdef mask_t n_chunks = <mask_t>1 << (n - LOW_POINTS if n > LOW_POINTS else 0), chunk
     cdef lane_t lane
     cdef int w
+    if n == 0:
+        return -1
     if memo.n_structures == 1:
         return -1 if n < 2 else 2
     memo.watch = watch
