@@ -159,7 +159,7 @@ cdef bytes cut_bytes(Buffer* buffer, int64_t start, int64_t n, size_t size):
 
 
 def unpack(Problem problem, int n_points, int64_t n_orbits, tuple arrays):
-    """A level, without index, from what `pack` returned; ValueError if the sizes do not fit."""
+    """A level, without index, from what `pack` returned; ValueError if it does not fit."""
     cdef Level level = Level(problem, n_points)
     cdef size_t sizes[4]
     cdef Buffer* buffers[4]
@@ -169,12 +169,10 @@ def unpack(Problem problem, int n_points, int64_t n_orbits, tuple arrays):
     buffers[:] = [&level.points, &level.forms, &level.stabiliser_sizes, &level.candidates]
     level.n_orbits = n_orbits
     for i in range(4):
-        if len(arrays[i]) == 0:
-            continue
         data = arrays[i]
-        if <size_t>data.shape[0] != n_orbits * sizes[i]:
+        if <size_t>data.shape[0] != n_orbits * sizes[i] and not (i == 3 and data.shape[0] == 0):
             raise ValueError(f"expected {n_orbits * sizes[i]} bytes for {n_orbits} orbits, got {data.shape[0]}")
-        if buffer_add(buffers[i], &data[0], data.shape[0]) < 0:
+        if data.shape[0] and buffer_add(buffers[i], &data[0], data.shape[0]) < 0:
             raise MemoryError
     check_points(level)
     return level
@@ -258,7 +256,7 @@ cdef int level_build_index(Level level) noexcept nogil:
     return 0
 
 
-def first_level(Problem problem, const int[:, ::1] table=None):
+def first_level(Problem problem):
     """Level 0: the empty sample, to which any point may be added."""
     cdef Level level = Level(problem, 0)
     cdef uint64_t order = 2                   # symmetric
@@ -392,6 +390,23 @@ cdef class Worker:
             raise MemoryError
         return None if outcome == STOPPED else (children, i)
 
+    def sprout(self, Level level, int64_t start, int64_t stop, int most, uint64_t seed):
+        """Up to `most` shattered samples with one point more for each of orbits start .. stop-1, positions tried in random order.
+
+        For the search for witnesses: any position is tried, and like samples may come more than once. None when told to stop.
+        """
+        cdef Level children = Level(self.problem, level.n_points + 1)
+        cdef int outcome = DONE
+        cdef int64_t i
+        with nogil:
+            for i in range(start, stop):
+                outcome = sprout_children(self, level, i, children, most, mix(seed + i))
+                if outcome != DONE:
+                    break
+        if outcome == NO_MEMORY or self.memo.failed:
+            raise MemoryError
+        return None if outcome == STOPPED else children
+
     def most_dichotomies(self, Level level, int64_t start, int64_t stop):
         """The largest number of labellings realised on any of the orbits start .. stop-1; -1 when told to stop."""
         cdef int64_t i, n, most = 0
@@ -408,22 +423,22 @@ cdef class Worker:
             raise MemoryError
         return most
 
-    def dichotomies(self, const uint32_t[::1] positions):
-        """The number of labellings realised on one sample; -1 when told to stop."""
+    def dichotomies(self, const uint8_t[:, ::1] values):
+        """The number of labellings realised on one sample of distinct points; -1 when told to stop."""
         cdef int64_t n
-        set_sample(self, &positions[0] if positions.shape[0] else NULL, <int>positions.shape[0])
+        load_sample(self, values)
         with nogil:
-            n = memo_count(&self.memo, <int>positions.shape[0], &self.watch)
+            n = memo_count(&self.memo, <int>values.shape[0], &self.watch)
         if self.memo.failed:
             raise MemoryError
         return n
 
-    def unrealised(self, const uint32_t[::1] positions):
+    def unrealised(self, const uint8_t[:, ::1] values):
         """A labelling (bit i = label of point i) of one sample that is not realised; -1 if all are, -2 when told to stop."""
         cdef int64_t labels
-        set_sample(self, &positions[0] if positions.shape[0] else NULL, <int>positions.shape[0])
+        load_sample(self, values)
         with nogil:
-            labels = memo_unrealised(&self.memo, <int>positions.shape[0], &self.watch)
+            labels = memo_unrealised(&self.memo, <int>values.shape[0], &self.watch)
         if self.memo.failed:
             raise MemoryError
         return labels
@@ -470,6 +485,19 @@ cdef class Worker:
             else:
                 n = 0
         return None if n < 0 else died
+
+
+cdef void load_sample(Worker worker, const uint8_t[:, ::1] values) noexcept nogil:
+    """Make the memo's points these rows of values."""
+    cdef int i, f
+    worker.n_set = 0
+    worker.samples[0].m = <int>values.shape[0]
+    for i in range(values.shape[0]):
+        level_clear(&worker.memo.levels[i])
+        for f in range(values.shape[1]):
+            worker.samples[0].value[f][i] = values[i, f]
+    splits_set(&worker.splits, &worker.samples[0])
+    worker.samples[0].m = 0
 
 
 cdef void set_sample(Worker worker, const uint32_t* positions, int n) noexcept nogil:
@@ -558,6 +586,68 @@ cdef int generate_children(Worker worker, Level level, int64_t i, Level children
             if answer and add_child(worker, children, points) != DONE:
                 return NO_MEMORY
     return NO_MEMORY if worker.memo.failed else DONE
+
+
+cdef int sprout_children(Worker worker, Level level, int64_t i, Level children, int most, uint64_t seed) except -1 nogil:
+    """Append up to `most` shattered children of orbit i. Positions run through all residues by a step prime to their number."""
+    cdef const Kinds* kinds = &worker.problem.kinds
+    cdef int k = level.n_points, found = 0, answer
+    cdef uint32_t count = kinds.frames[k].count, step = <uint32_t>(seed >> 32) % count | 1, n
+    cdef uint32_t points[MAX_POINTS]
+    cdef uint8_t places[MAX_COLUMNS]
+    cdef Sample parent, child
+    if k:
+        memcpy(points, <uint32_t*>level.points.data + i * k, k * sizeof(uint32_t))
+    read_sample(kinds, points, k, &parent)
+    while greatest_divisor(step, count) != 1:
+        step += 1
+    points[k] = <uint32_t>(seed % count)
+    for n in range(count):
+        points[k] = <uint32_t>((<uint64_t>points[k] + step) % count)
+        split_position(kinds, k, points[k], places)
+        if is_taken(kinds, &parent, places):
+            continue
+        answer = test_sample(worker, points, k + 1)
+        if answer == 2 or watch_step(&worker.watch, STEPS_PER_FORM):
+            return STOPPED
+        if answer:
+            child = parent
+            insert(kinds, &child, places)
+            find_form(&worker.forms, &child)
+            if add_child(worker, children, points) != DONE:
+                return NO_MEMORY
+            found += 1
+            if found == most:
+                break
+    return NO_MEMORY if worker.memo.failed else DONE
+
+
+cdef inline uint32_t greatest_divisor(uint32_t a, uint32_t b) noexcept nogil:
+    """The greatest common divisor."""
+    while b:
+        a, b = b, a % b
+    return a
+
+
+def select(Level level, orbits):
+    """These orbits of a level, as a level without candidates; like forms come once."""
+    cdef Level chosen = Level(level.problem, level.n_points)
+    cdef int n = level.n_points, size = n * level.n_features
+    cdef int64_t i
+    cdef set seen = set()
+    for i in orbits:
+        if not 0 <= i < level.n_orbits:
+            raise IndexError(i)
+        form = level.forms.data[i * size:(i + 1) * size]
+        if form in seen:
+            continue
+        seen.add(form)
+        if (buffer_add(&chosen.points, <uint32_t*>level.points.data + i * n, n * sizeof(uint32_t)) < 0
+                or buffer_add(&chosen.forms, level.forms.data + i * size, size) < 0
+                or buffer_add(&chosen.stabiliser_sizes, <uint64_t*>level.stabiliser_sizes.data + i, sizeof(uint64_t)) < 0):
+            raise MemoryError
+        chosen.n_orbits += 1
+    return chosen
 
 
 def allocate_marks(Level level, Level parents):

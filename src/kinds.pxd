@@ -7,7 +7,7 @@ other kinds a value is one of C categories.
     kind        values    splits of a node                               symmetries (orientation free | fixed)
     REAL        ranks     at most a rank | above it; all on one side     reversal                   | none
     ORDERED     0 .. C-1  at most a category | above it                  reversal                   | none
-    NOMINAL     0 .. C-1  not a category | that category                 permutations of categories | the same
+    NOMINAL     0 .. C-1  a category | the others                        permutations of categories | the same
     SUBSETS     0 .. C-1  a set of categories | its complement           permutations of categories | the same
     MULTIWAY    0 .. C-1  one part per category, C children              permutations of categories | none
 
@@ -23,8 +23,8 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from scalars cimport MAX_POINTS
 
 cdef enum:
-    MAX_COLUMNS = 12                 # features
-    MAX_CATEGORIES = 16              # of one feature
+    MAX_COLUMNS = 16                 # features
+    MAX_CATEGORIES = 26              # of one feature: MAX_POINTS different values and one beyond at either end
     MAX_POSITIONS = 1 << 20          # of a new point: a sample's candidates are a bit set of so many
 
 cdef enum:

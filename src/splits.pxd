@@ -111,7 +111,7 @@ cdef inline void set_cuts(Splits* splits, int f) noexcept nogil:
                 rest &= rest - 1
     elif kind == NOMINAL:
         for c in range(C):
-            splits.cuts[f][n] = splits.groups[f][c]
+            splits.cuts[f][n] = ((<mask_t>1 << splits.n_points) - 1) ^ splits.groups[f][c]
             n += 1
     elif kind == SUBSETS:
         # Orientation free: of a set and its complement the one without the last category is enough.
@@ -175,7 +175,7 @@ cdef inline void cut_node(Memo* memo, Splits* splits, int l, int r, mask_t A, ma
                     join_lanes(memo, l, r, A1, A ^ A1, c, out)
                 if lane_is_ones(out):
                     return
-    if to_left or (to_right and not memo.fixed):
+    if to_left or (to_right and (l == r or not memo.fixed)):
         lane_or(out, memo_lane(memo, l, A, c, &room))
     if l != r and (to_right or (to_left and not memo.fixed)):
         lane_or(out, memo_lane(memo, r, A, c, &room))
