@@ -152,6 +152,14 @@ class Browser:
             raise RuntimeError(str(answer["exceptionDetails"].get("exception", {}).get("description")))
         return answer["result"].get("value")
 
+    def settle(self, expression: str, value: object) -> None:
+        """Wait until an expression has a value: the browser reports some events a little later."""
+        deadline = time.monotonic() + self.timeout
+        while (found := self.run(expression)) != value:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"expected {expression} to become {value!r}, got {found!r}")
+            time.sleep(0.02)
+
     def text(self, selector: str) -> str:
         """The text of the first element that a selector names, as it is shown."""
         found = self.run(f"document.querySelector({json.dumps(selector)}).innerText")

@@ -24,7 +24,7 @@ from atlas_samples import HOSTILE, hostile_atlas
 
 from vcdim_core import Features, Structure, VCResult, atlas, cli, cli_atlas, search_vc
 from vcdim_core._files import write_atomically
-from vcdim_core.atlas import Atlas, Bound, build
+from vcdim_core.atlas import Atlas, Bound, Cell, build
 from vcdim_core.trees import Tree
 
 # structure, binary features, VC dimension (Aslan et al. 2009, Yildiz 2012 and the closed form of stumps)
@@ -174,6 +174,13 @@ def test_the_grade_is_that_of_the_certificate(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "vcdim_core.verify", SimpleNamespace(check=check))
     assert atlas.certificate_grade(SimpleNamespace(certificate={"format": 1})) == "exhausted"  # type: ignore[arg-type]
     assert given == [{"format": 1}]
+
+    def refuse(certificate: object) -> SimpleNamespace:
+        raise ValueError("expected a tree, got <b>")
+
+    monkeypatch.setitem(sys.modules, "vcdim_core.verify", SimpleNamespace(check=refuse))
+    wrong = atlas.certificate_grade(SimpleNamespace(certificate={"format": 1}))  # type: ignore[arg-type]
+    assert wrong == "refused: expected a tree, got <b>"
     assert atlas.certificate_grade(SimpleNamespace(certificate=None)) == ""  # type: ignore[arg-type]
 
 
@@ -387,6 +394,22 @@ def test_an_interrupt_keeps_what_is_done(
     assert err == "vcdim atlas: interrupted; the cells that were done are written\n"
     assert len(json.loads(data.read_text())["cells"]) == 5
     assert path.read_text(encoding="utf-8").count('class="cell ') == 5
+
+
+def test_an_error_in_a_cell_keeps_those_before_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    explore = atlas._explore
+
+    def fail(structure: Structure, *rest: Any) -> Cell:
+        if structure.n_nodes == 2:
+            raise RuntimeError("expected bounds that agree")
+        return explore(structure, *rest)
+
+    monkeypatch.setattr(atlas, "_explore", fail)
+    with pytest.raises(RuntimeError, match="expected bounds that agree"):
+        run(capsys, "--max-nodes", 2, "--binary", 3, "-o", tmp_path / "a.html", "--csv", tmp_path / "a.csv")
+    assert len((tmp_path / "a.csv").read_text().splitlines()) == 4
 
 
 def test_progress_goes_to_stderr_where_there_is_no_terminal() -> None:

@@ -437,7 +437,7 @@ def _search_bounds(result: VCResult) -> tuple[Bound, Bound]:
 
 
 def certificate_grade(result: VCResult) -> str:
-    """What the certificate of a search proves, in words; empty if there is no certificate."""
+    """What the certificate of a search proves, in words; empty if there is no certificate, a refusal if it is wrong."""
     certificate = getattr(result, "certificate", None)
     if certificate is None:
         return ""
@@ -445,7 +445,10 @@ def certificate_grade(result: VCResult) -> str:
         verify = importlib.import_module("vcdim_core.verify")
     except ModuleNotFoundError:
         return ""
-    return str(verify.check(certificate).grade)
+    try:
+        return str(verify.check(certificate).grade)
+    except ValueError as error:
+        return f"refused: {error}"
 
 
 # Trees of a witness

@@ -68,8 +68,10 @@ def run_atlas(args: argparse.Namespace) -> int:
                     cells.append(cell)
         except KeyboardInterrupt:
             was_interrupted = True
-        atlas = Atlas(shapes, columns, tuple(cells), time_limit, args.title)
-        _write(atlas, args)
+        finally:  # hours of work are not lost, whatever it was that ended them
+            atlas = Atlas(shapes, columns, tuple(cells), time_limit, args.title)
+            if cells or was_interrupted:
+                _write(atlas, args)
     except (OSError, TypeError, ValueError) as error:
         print(f"vcdim atlas: {error}", file=sys.stderr)
         return 2
