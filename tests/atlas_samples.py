@@ -14,7 +14,7 @@ from vcdim_core.structures import as_structure
 HOSTILE = "</script><script>pwned = 1</script><img src=x onerror='pwned=1'>&amp;\u2028\"'"
 
 # Shattered on real features, found by the plain search of atlas_oracle (the last one in two minutes).
-SAMPLES = {
+SAMPLES: dict[tuple[str, int], Any] = {
     ("(..)", 1): [(0,), (1,)],
     ("((..).)", 1): [(0,), (1,), (2,)],
     ("(..)", 2): [(0, 1), (1, 2), (2, 0)],
@@ -44,6 +44,6 @@ def hostile_atlas() -> Atlas:
     """Every text that a page can show is hostile."""
     stump, features = Structure("(..)"), Features(binary=1)
     bounds = (Bound("lower", HOSTILE, 2, HOSTILE), Bound("upper", HOSTILE, 2, HOSTILE))
-    witness = Witness(((0,), (1,)), ((("<=", 0, 0.5), None, None),))
-    cell = Cell(stump, features, 2, 2, HOSTILE, HOSTILE, bounds, witness, HOSTILE, HOSTILE, 0.0)
+    witness = Witness(((0,), (1,)), ((("<=", 0, 0.5), None, None),), HOSTILE)
+    cell = Cell(stump, features, 2, 2, HOSTILE, HOSTILE, bounds, witness, HOSTILE, HOSTILE)
     return Atlas((stump,), (features,), (cell,), 1.0, HOSTILE)

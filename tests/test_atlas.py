@@ -20,7 +20,7 @@ from typing import Any
 import atlas_oracle as oracle
 import numpy as np
 import pytest
-from atlas_samples import HOSTILE, hostile_atlas
+from atlas_samples import HOSTILE, hostile_atlas, plain_realize, plain_search
 
 from vcdim_core import Features, Structure, VCResult, atlas, cli, cli_atlas, search_vc
 from vcdim_core._files import write_atomically
@@ -95,7 +95,8 @@ def test_the_trees_of_a_witness_realise_every_labelling(small: Atlas) -> None:
         shapes = {oracle.sorted_shape(oracle.read(tree)[0]) for tree in trees}
         assert shapes == {oracle.sorted_shape(cell["structure"])}
         assert oracle.realised(trees, points) == set(itertools.product((0, 1), repeat=len(points)))
-        assert len(points) == cell["lower"] and len(trees) <= 2 ** (len(points) - 1)
+        assert len(points) == cell["lower"] or (len(points) < cell["lower"] and "binary" not in cell["features"])
+        assert len(trees) <= 2 ** (len(points) - 1)
     assert n_looked_at >= 16  # those on binary features
 
 
@@ -120,6 +121,21 @@ def test_a_cell_without_an_engine_shows_its_bracket(monkeypatch: pytest.MonkeyPa
     assert open_cells and all(cell.lower < cell.upper and cell.status == "bracket" for cell in open_cells)
     assert {cell.note for cell in found.cells} == {"no search: expected binary features only, got others"}
     assert all(cell.witness is None and not cell.was_stopped for cell in found.cells)
+
+
+def test_lower_bounds_of_a_row_never_fall(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(atlas, "search_vc", plain_search)
+    monkeypatch.setattr(atlas, "realize", plain_realize)
+    cells = list(atlas.scan([Structure("((..).)")], [Features(binary=4), *(Features(real=n) for n in range(1, 5))]))
+    assert [cell.lower for cell in cells] == [5, 3, 5, 5, 5]
+    own, one, two, three, four = (cell.witness for cell in cells)
+    assert own and one and two and three and four
+    assert (own.source, one.source, two.source, three.source, four.source) == ("", "", "", "2 real", "4 binary")
+    for cell in cells[3:]:
+        assert cell.witness and oracle.is_shattered("((..).)", cell.witness.points)
+        assert {len(point) for point in cell.witness.points} == {cell.features.real}
+        assert oracle.realised(cell.witness.trees, cell.witness.points) == set(itertools.product((0, 1), repeat=5))
+        assert cell.bounds[-1].method == "fewer" and "no search" in cell.note and not cell.was_stopped
 
 
 def test_a_search_that_is_stopped_leaves_a_bracket() -> None:

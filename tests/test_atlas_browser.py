@@ -189,12 +189,26 @@ def test_the_samples_of_these_tests_are_shattered() -> None:
     assert len(small) == 4 and all(oracle.is_shattered(structure, points) for structure, points in small)
 
 
-def test_a_cell_without_a_search_says_so(browser: Browser, page: str) -> None:
-    browser.open(f"{page}#((..).)/3-real")
+def test_a_cell_without_a_search_says_so(browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "open.html"
+    with monkeypatch.context() as patch:
+        patch.setattr(atlas, "search_vc", plain_search)
+        patch.setattr(atlas, "realize", plain_realize)
+        patch.setitem(SAMPLES, ("((..).)", 2), None)
+        patch.setitem(SAMPLES, ("((..).)", 1), None)
+        build(max_nodes=2, real=3).save(path)
+    browser.open(f"{path.as_uri()}#((..).)/3-real")
     assert re.fullmatch(r"VC dimension between \d+ and \d+", browser.text("#value"))
-    assert "No search was made" in browser.text("#witness-text")
+    assert browser.text("#witness-text") == "There is no sample to show."
     assert "no search: expected a structure with a known sample" in browser.text("#facts")
     assert browser.run("document.getElementById('labelling').hidden && document.getElementById('plane-figure').hidden")
+
+
+def test_a_witness_on_fewer_features_says_so(browser: Browser, page: str) -> None:
+    browser.open(f"{page}#((..).)/3-real/01101")
+    assert "Found on 2 real; the other features are 0." in browser.text("#witness-text")
+    assert shown_leaves(browser) == by_letter([0, 1, 1, 0, 1])
+    assert "no search: expected a structure with a known sample" in browser.text("#facts")
 
 
 def test_hostile_texts_stay_texts(browser: Browser, tmp_path: Path) -> None:

@@ -226,16 +226,17 @@
     $("points").hidden = m === 0;
     document.querySelector(".sheet-body").classList.toggle("bare", m === 0);
     if (!cell.witness) {
-      $("witness-text").textContent = "No search was made on these features, so there is no sample to show.";
+      $("witness-text").textContent = "There is no sample to show.";
     } else if (!trees.length) {
       $("witness-text").textContent = `${plural(m, "point")}, shattered; too many labellings to list their trees.`;
     } else {
       const found = countRealised(trees, m);
       const said = found === all ? `all ${plural(all, "labelling")}` : `ONLY ${found} of ${all} labellings`;
-      const few = m < cell.lower ? ` A bound says that ${cell.lower} are possible, the search found these.` : "";
+      const from = cell.witness.source ? ` Found on ${cell.witness.source}; the other features are 0.` : "";
+      const few = m < cell.lower ? ` A bound says that ${cell.lower} are possible; these are the most at hand.` : "";
       $("witness-text").textContent =
         `${plural(m, "point")}. ${plural(trees.length, "tree")} of this structure, with labels on their leaves, ` +
-        `realise ${said}: counted by this page.${few}`;
+        `realise ${said}: counted by this page.${from}${few}`;
     }
     const heads = ["point", ...columns.map((_, i) => `x${i}`), ...(trees.length ? ["label"] : [])];
     const head = make("thead", {}, make("tr", {}, ...heads.map((text) => make("th", { scope: "col" }, text))));

@@ -3,6 +3,10 @@
 Each cell of the atlas is one structure on some features: all bounds that apply with their sources, a search of limited
 time, the shattered sample that it found, and trees for the labellings of that sample.
 
+A feature more does no harm, nor does a real feature in place of a binary one: a tree may leave it alone, or test it at
+0.5. So a sample that is shattered on fewer features, with 0 for the others, serves wherever the search finds a smaller
+one, and the lower bounds of a row never fall.
+
 Trees for all labellings would be 2^m trees. But a tree that realises one labelling realises, with its tests kept and
 its leaves relabelled, every labelling that is constant on each of its leaves, 2^k of them if k leaves are reached. So
 a cell keeps trees *without* labels, made one by one for the first labelling that those before do not realise: a few
@@ -24,7 +28,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -77,6 +81,8 @@ class Witness:
     """The sample, one tuple of feature values for each point."""
     trees: tuple[PlainTree, ...] = ()
     """Trees without labels: every labelling is constant on the leaves of one of them. Empty if there are too many."""
+    source: str = ""
+    """The features on which it was found, if fewer than those of its cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +104,13 @@ class Cell:
     bounds: tuple[Bound, ...] = ()
     """All bounds, of the named methods and of the search."""
     witness: Witness | None = None
-    """The shattered sample of the search; None if there was no search."""
+    """A shattered sample, of the search or of a cell with fewer features; None if there is none."""
     grade: str = ""
     """What the certificate of the search proves; empty without one."""
     note: str = ""
     """Why there was no search, or what stopped it."""
+    limit: str = ""
+    """The limit that stopped the search: "time", "points" or "memory"; empty if none did."""
     seconds: float = 0.0
     """Time for bounds, search and trees."""
 
@@ -119,7 +127,7 @@ class Cell:
     @property
     def was_stopped(self) -> bool:
         """Whether a limit stopped the search before the value was known."""
-        return not self.is_exact and self.witness is not None
+        return not self.is_exact and bool(self.limit)
 
     @property
     def text(self) -> str:
@@ -128,11 +136,11 @@ class Cell:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the cell as JSON holds it."""
-        own = ("lower", "upper", "lower_source", "upper_source", "grade", "note", "seconds", "status")
+        own = ("lower", "upper", "lower_source", "upper_source", "grade", "note", "limit", "seconds", "status")
         bounds = [{key: getattr(bound, key) for key in ("side", "method", "value", "source")} for bound in self.bounds]
         witness = None
         if self.witness is not None:
-            witness = {"points": self.witness.points, "trees": self.witness.trees}
+            witness = {name: getattr(self.witness, name) for name in ("points", "trees", "source")}
         return {
             "structure": str(self.structure),
             "features": str(self.features),
@@ -353,9 +361,13 @@ def scan(
     if time_limit is not None:
         check_number("time_limit", time_limit, 0)
     check_int("n_jobs", n_jobs, 1)
-    places = [(structure, features) for structure in shapes for features in columns]
-    for done, (structure, features) in enumerate(places):
-        yield _explore(structure, features, time_limit, n_jobs, _watch(progress, done, len(places)))
+    total = len(shapes) * len(columns)
+    for i, structure in enumerate(shapes):
+        row: list[Cell] = []
+        for j, features in enumerate(columns):
+            watch = _watch(progress, i * len(columns) + j, total)
+            row.append(_carried(_explore(structure, features, time_limit, n_jobs, watch), row))
+            yield row[-1]
 
 
 def _watch(
@@ -387,11 +399,11 @@ def _explore(
         return _cell(structure, features, bracket, (), started, note=f"no search: {error}")
     except MemoryError:
         return _cell(structure, features, bracket, (), started, note="no search: not enough memory")
-    note = f"the search was stopped by its {result.stats.limit} limit" if result.stats.limit else ""
+    limit = result.stats.limit or ""
+    note = f"the search was stopped by its {limit} limit" if limit else ""
     witness = Witness(_plain_points(result.witness), _covering_trees(structure, features, result.witness))
-    return _cell(
-        structure, features, bracket, _search_bounds(result), started, witness, certificate_grade(result), note
-    )
+    found = _search_bounds(result)
+    return _cell(structure, features, bracket, found, started, witness, certificate_grade(result), note, limit)
 
 
 def _cell(
@@ -403,23 +415,59 @@ def _cell(
     witness: Witness | None = None,
     grade: str = "",
     note: str = "",
+    limit: str = "",
 ) -> Cell:
     """The cell with the best of the bracket and of the bounds that the search found."""
     bounds = bracket.bounds or (
         Bound("lower", "leaf", bracket.lower, bracket.lower_source),
         Bound("upper", "leaf", bracket.upper, bracket.upper_source),
     )
-    bounds = (*bounds, *found)
+    seconds = time.monotonic() - started
+    return _closed(Cell(structure, features, 0, 0, "", "", (*bounds, *found), witness, grade, note, limit, seconds))
+
+
+def _closed(cell: Cell) -> Cell:
+    """The cell between the best of its bounds; of equal bounds the first is named."""
+    bounds = cell.bounds
     lower = max((bound for bound in bounds if bound.side == "lower"), key=lambda bound: bound.value)
     upper = min((bound for bound in bounds if bound.side == "upper"), key=lambda bound: bound.value)
     if lower.value > upper.value:
         raise RuntimeError(
-            f"expected bounds that agree on {structure} with {features}, "
+            f"expected bounds that agree on {cell.structure} with {cell.features}, "
             f"got at least {lower.value} ({lower.source}) and at most {upper.value} ({upper.source})"
         )
-    seconds = time.monotonic() - started
-    ends = (lower.value, upper.value, lower.source, upper.source)
-    return Cell(structure, features, *ends, bounds, witness, grade, note, seconds)
+    return replace(
+        cell, lower=lower.value, upper=upper.value, lower_source=lower.source, upper_source=upper.source
+    )
+
+
+def _carried(cell: Cell, before: Sequence[Cell]) -> Cell:
+    """The cell with the largest witness of the cells with fewer features, if that is larger than its own."""
+    own = 0 if cell.witness is None else len(cell.witness.points)
+    fewer = [other for other in before if other.witness is not None and _is_part(other.features, cell.features)]
+    best = max(fewer, key=lambda other: len(other.witness.points) if other.witness else 0, default=None)
+    if best is None or best.witness is None or len(best.witness.points) <= own:
+        return cell
+    source = best.witness.source or str(best.features)
+    zeros = (0,) * (cell.features.n_features - best.features.n_features)
+    points = tuple((*point, *zeros) for point in best.witness.points)
+    bound = Bound("lower", "fewer", len(points), f"witness found on {source}; the other features are 0")
+    return _closed(
+        replace(cell, bounds=(*cell.bounds, bound), witness=Witness(points, best.witness.trees, source))
+    )
+
+
+def _is_part(few: Features, many: Features) -> bool:
+    """Whether points on ``few``, with zeros appended, are points on ``many`` that can be told apart as well.
+
+    Examples
+    --------
+    >>> _is_part(Features(binary=2), Features(real=2)), _is_part(Features(real=2), Features(binary=3))
+    (True, False)
+    """
+    if few.n_features > many.n_features or not (few.is_binary_only or few.is_real_only):
+        return False
+    return many.is_real_only or (many.is_binary_only and few.is_binary_only)
 
 
 def _search_bounds(result: VCResult) -> tuple[Bound, Bound]:
