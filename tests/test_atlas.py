@@ -135,7 +135,24 @@ def test_lower_bounds_of_a_row_never_fall(monkeypatch: pytest.MonkeyPatch) -> No
         assert cell.witness and oracle.is_shattered("((..).)", cell.witness.points)
         assert {len(point) for point in cell.witness.points} == {cell.features.real}
         assert oracle.realised(cell.witness.trees, cell.witness.points) == set(itertools.product((0, 1), repeat=5))
-        assert cell.bounds[-1].method == "fewer" and "no search" in cell.note and not cell.was_stopped
+        assert "no search" in cell.note and not cell.was_stopped
+
+
+def test_a_bound_on_fewer_features_holds_on_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(atlas, "search_vc", no_engine)
+    known = {1: (4, 4), 2: (8, 8), 3: (6, 15), 4: (9, 16)}
+
+    def bracket(structure: object, *, features: Features) -> atlas.Bracket:
+        lower, upper = known[features.real]
+        bounds = (Bound("lower", "own", lower, "own"), Bound("upper", "own", upper, "own"))
+        return atlas.Bracket(lower, upper, "own", "own", bounds)
+
+    monkeypatch.setattr(atlas, "vc_bracket", bracket)
+    cells = list(atlas.scan([Structure("(((..).).)")], [Features(real=n) for n in known]))
+    assert [(cell.lower, cell.lower_source) for cell in cells] == [
+        (4, "own"), (8, "own"), (8, "on 2 real alone: own"), (9, "own")
+    ]  # fmt: skip
+    assert [bound.method for bound in cells[2].bounds] == ["own", "own", "fewer"]
 
 
 def test_a_search_that_is_stopped_leaves_a_bracket() -> None:

@@ -232,7 +232,9 @@
     } else {
       const found = countRealised(trees, m);
       const said = found === all ? `all ${plural(all, "labelling")}` : `ONLY ${found} of ${all} labellings`;
-      const from = cell.witness.source ? ` Found on ${cell.witness.source}; the other features are 0.` : "";
+      const source = keys.get(cell.witness.source);
+      const rest = source && source.columns.length < columns.length ? "; the other features are 0" : "";
+      const from = source ? ` Found on ${source.name}${rest}.` : "";
       const few = m < cell.lower ? ` A bound says that ${cell.lower} are possible; these are the most at hand.` : "";
       $("witness-text").textContent =
         `${plural(m, "point")}. ${plural(trees.length, "tree")} of this structure, with labels on their leaves, ` +

@@ -4,8 +4,8 @@ Each cell of the atlas is one structure on some features: all bounds that apply 
 time, the shattered sample that it found, and trees for the labellings of that sample.
 
 A feature more does no harm, nor does a real feature in place of a binary one: a tree may leave it alone, or test it at
-0.5. So a sample that is shattered on fewer features, with 0 for the others, serves wherever the search finds a smaller
-one, and the lower bounds of a row never fall.
+0.5. So a lower bound holds for more features too, and a sample that is shattered on fewer, with 0 for the others,
+serves wherever the search finds a smaller one: the lower ends of a row never fall.
 
 Trees for all labellings would be 2^m trees. But a tree that realises one labelling realises, with its tests kept and
 its leaves relabelled, every labelling that is constant on each of its leaves, 2^k of them if k leaves are reached. So
@@ -82,7 +82,7 @@ class Witness:
     trees: tuple[PlainTree, ...] = ()
     """Trees without labels: every labelling is constant on the leaves of one of them. Empty if there are too many."""
     source: str = ""
-    """The features on which it was found, if fewer than those of its cell."""
+    """The features on which it was found, if those are not the ones of its cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -442,19 +442,23 @@ def _closed(cell: Cell) -> Cell:
 
 
 def _carried(cell: Cell, before: Sequence[Cell]) -> Cell:
-    """The cell with the largest witness of the cells with fewer features, if that is larger than its own."""
-    own = 0 if cell.witness is None else len(cell.witness.points)
-    fewer = [other for other in before if other.witness is not None and _is_part(other.features, cell.features)]
-    best = max(fewer, key=lambda other: len(other.witness.points) if other.witness else 0, default=None)
-    if best is None or best.witness is None or len(best.witness.points) <= own:
-        return cell
-    source = best.witness.source or str(best.features)
-    zeros = (0,) * (cell.features.n_features - best.features.n_features)
-    points = tuple((*point, *zeros) for point in best.witness.points)
-    bound = Bound("lower", "fewer", len(points), f"witness found on {source}; the other features are 0")
-    return _closed(
-        replace(cell, bounds=(*cell.bounds, bound), witness=Witness(points, best.witness.trees, source))
-    )
+    """The cell with the best lower bound and the largest witness of the cells with fewer features, if better."""
+    for other in before:
+        if not _is_part(other.features, cell.features):
+            continue
+        if other.lower > cell.lower:
+            bound = Bound("lower", "fewer", other.lower, f"on {other.features} alone: {other.lower_source}")
+            cell = _closed(replace(cell, bounds=(*cell.bounds, bound)))
+        if _n_points(other.witness) > _n_points(cell.witness) and other.witness is not None:
+            zeros = (0,) * (cell.features.n_features - other.features.n_features)
+            points = tuple((*point, *zeros) for point in other.witness.points)
+            source = other.witness.source or str(other.features)
+            cell = replace(cell, witness=Witness(points, other.witness.trees, source))
+    return cell
+
+
+def _n_points(witness: Witness | None) -> int:
+    return 0 if witness is None else len(witness.points)
 
 
 def _is_part(few: Features, many: Features) -> bool:
