@@ -40,6 +40,16 @@ def plain_realize(structure: Structure, points: Any, labels: Any, *, features: F
     return found and oracle.as_tree(found, features.n_features)
 
 
+def other_kinds_atlas() -> Atlas:
+    """Tests of the other kinds: one child per category, one category against the rest, a set of categories."""
+    structure, features = Structure("((..)(..).)"), Features(nominal=(3, 4), multiway=(3,))
+    tree = (("each", 2, (0, 1, 2)), ("=", 0, 2), None, None, ("in", 1, (0, 3)), None, None, None)
+    points = ((2, 0, 0), (1, 0, 0), (0, 3, 1), (0, 1, 1), (0, 0, 2))
+    bounds = (Bound("lower", "search", 5, "sample"), Bound("upper", "points", 36, "number of points"))
+    cell = Cell(structure, features, 5, 36, "sample", "number of points", bounds, Witness(points, (tree,)))
+    return Atlas((structure,), (features,), (cell,), None)
+
+
 def hostile_atlas() -> Atlas:
     """Every text that a page can show is hostile."""
     stump, features = Structure("(..)"), Features(binary=1)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import atlas_oracle as oracle
 import pytest
-from atlas_samples import HOSTILE, SAMPLES, hostile_atlas, plain_realize, plain_search
+from atlas_samples import HOSTILE, SAMPLES, hostile_atlas, other_kinds_atlas, plain_realize, plain_search
 from browser import Browser, find_browser
 
 from vcdim_core import Features, Structure, atlas
@@ -182,6 +182,20 @@ def test_real_features_are_drawn_in_the_plane(browser: Browser, page: str, struc
     })"""
     assert browser.run(inside) == [[label] for label in labels]
     assert shown_leaves(browser) == by_letter(labels)
+
+
+def test_tests_of_other_kinds_are_drawn(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "kinds.html"
+    other_kinds_atlas().save(path)
+    browser.open(path.as_uri())
+    browser.click("[data-cell]")
+    browser.settle("location.hash", "#((..)(..).)/1-nominal-3-1-nominal-4-1-multiway-3/01010")
+    assert "realise all 32 labellings" in browser.text("#witness-text")
+    assert shown_leaves(browser) == by_letter([0, 1, 0, 1, 0])
+    others = "#tree text:not(.leaf-label):not(.members)"
+    texts = browser.run(f"[...document.querySelectorAll('{others}')].map((node) => node.textContent)")
+    assert sorted(texts) == sorted(["x2", "0", "1", "2", "x0 = 2", "yes", "no", "x1 in 0, 3", "yes", "no"])
+    assert browser.run("document.getElementById('plane-figure').hidden")
 
 
 def test_the_samples_of_these_tests_are_shattered() -> None:
