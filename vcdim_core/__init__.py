@@ -28,6 +28,7 @@ from .results import Progress, SearchLimit, SearchStats, VCResult
 from .structures import LEAF, STUMP, Structure, as_structure, comb, full, join, structures, structures_of_height
 
 if TYPE_CHECKING:
+    from . import atlas as atlas
     from . import learn as learn
     from .bounds import (
         Bracket,
@@ -62,6 +63,7 @@ _LATER = {
     "risk": ("mdl_bound", "shawe_taylor_bound", "srm_bound", "vapnik_bound"),
     "split": ("Split", "best_split"),
     "trees": ("Tree",),
+    "atlas": ("atlas",),
     "learn": ("learn",),
 }
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in names}
@@ -80,6 +82,7 @@ __all__ = [
     "VCResult",
     "as_features",
     "as_structure",
+    "atlas",
     "best_split",
     "comb",
     "dichotomies",
