@@ -135,7 +135,7 @@ cdef inline void general_node(Memo* memo, int t, mask_t A, mask_t c, lane_t* out
     cdef const int* children = splits.children + t * splits.width
     cdef lane_t everything
     cdef int f
-    if splits.easy[t] > 3 and bits_count(A) <= splits.easy[t]:
+    if bits_count(A) <= splits.easy[t]:
         lane_fill(out, ~<uint64_t>0)
         return
     if splits.arity[t] == 2:
