@@ -32,23 +32,41 @@ from significance cimport significance
 cdef extern from "bitplanes.h" nogil:
     void planes_count(const uint64_t*, Py_ssize_t A, Py_ssize_t W, const uint64_t* planes, Py_ssize_t P,
                       uint32_t* out, int wide)
-    ctypedef struct PlanesCut:
-        int32_t feature
-        uint16_t low
-        uint16_t high
+    ctypedef uint64_t PlanesCut
+    PlanesCut planes_cut(uint32_t feature, uint32_t low, uint32_t high)
+    uint32_t planes_cut_feature(PlanesCut)
+    uint32_t planes_cut_low(PlanesCut)
+    uint32_t planes_cut_high(PlanesCut)
     ctypedef struct PlanesFilter:
-        int32_t feature
-        uint32_t count
-        int kept
         Py_ssize_t alive
-    int planes_admit(PlanesFilter* f, PlanesCut cut, uint32_t count, Py_ssize_t n, Py_ssize_t least, PlanesCut* cuts,
-                     uint32_t* counts)
-    Py_ssize_t planes_child(const uint64_t* columns, const PlanesCut* cuts, Py_ssize_t A, Py_ssize_t W,
-                            const uint64_t* mask, Py_ssize_t n, Py_ssize_t least, uint64_t* out, Py_ssize_t width,
-                            PlanesCut* out_cuts, uint32_t* out_counts, uint8_t* sizes, uint64_t* steps, int wide)
+    PlanesFilter planes_filter()
+    void planes_admit(PlanesFilter* f, PlanesCut cut, uint32_t count, Py_ssize_t n, Py_ssize_t least, PlanesCut* cuts,
+                      uint32_t* counts)
+    ctypedef struct PlanesChild:
+        const uint64_t* columns
+        const PlanesCut* cuts
+        const uint32_t* counts
+        Py_ssize_t A
+        Py_ssize_t W
+        const uint64_t* mask
+        Py_ssize_t n
+        Py_ssize_t least
+        uint64_t* out
+        Py_ssize_t width
+        PlanesCut* out_cuts
+        uint32_t* out_counts
+    Py_ssize_t planes_child(const PlanesChild* c, uint32_t* every, uint8_t* fills, uint64_t* steps, int wide)
+    Py_ssize_t planes_rest(const PlanesChild* c, const uint32_t* every, uint32_t* list, uint8_t* fills, uint64_t* steps,
+                           int wide)
+    void planes_close(const uint64_t* column, Py_ssize_t W, const uint64_t* mask, uint64_t* out, Py_ssize_t width,
+                      uint8_t* fills, uint64_t* steps, int wide)
     Py_ssize_t planes_gini(const uint64_t* columns, const uint32_t* counts, Py_ssize_t A, Py_ssize_t W,
                            const uint64_t* planes, Py_ssize_t P, const double* N, double n, int two, double* score,
                            int wide)
+    Py_ssize_t planes_small(const uint64_t* columns, Py_ssize_t A, uint64_t mask, const uint64_t* planes, Py_ssize_t P,
+                            const double* N, double n, double least, int two, double* score, int wide)
+    void planes_small_count(const uint64_t* columns, Py_ssize_t A, uint64_t mask, const uint64_t* planes, Py_ssize_t P,
+                            uint32_t* out, int wide)
     int planes_codes_single(const float* x, Py_ssize_t n, float low, uint8_t* codes, int lanes)
     int planes_codes_wide(const double* x, Py_ssize_t n, double low, uint8_t* codes, int lanes)
     void planes_from_codes(const uint8_t* codes, Py_ssize_t m, int cut, int equal, uint64_t* out, int wide)
@@ -95,6 +113,17 @@ cdef struct Block:
     size_t capacity         # bytes of the piece of memory that holds all this
 
 
+cdef struct Twig:
+    uint64_t mask           # rows of a node of at most 64 rows, among those of the block
+    int64_t record
+    Py_ssize_t depth
+    Py_ssize_t n
+    Py_ssize_t P            # classes that occur, but the first
+    int32_t classes[64]
+    uint64_t planes[64]     # P planes under the mask
+    double N[65]            # rows of the classes, and a 0
+
+
 cdef struct Job:
     int criterion
     int wide
@@ -113,9 +142,11 @@ cdef struct Job:
     Py_ssize_t defer        # blocks of at most this many rows are left to other threads
     uint32_t* counts        # of all columns of one node: A x (P + 1)
     double* scratch         # l and N of the classes that occur, table: 4 K
-    uint8_t* sizes          # scratch of planes_compress
+    uint8_t* fills          # scratch of planes_child
     uint64_t* steps
     uint64_t* mask          # complement of the winning column
+    uint32_t* every         # bits of each column of a node in its first child
+    uint32_t* list          # columns of a node that live on in its second child
     int64_t work
     volatile int* stop
     Block* pool[POOL]       # freed blocks, to be used again: fresh memory costs more than the work on it
@@ -181,18 +212,20 @@ cdef Block* block_new(Job* j, Py_ssize_t n, Py_ssize_t A, Py_ssize_t P) noexcept
     return b
 
 
-cdef inline double column_score(const Job* j, const Block* b, const uint32_t* count, double* l, const double* N) noexcept nogil:
-    """The score of one column from its counts."""
+cdef inline double column_score(
+    const Job* j, Py_ssize_t P, double n, const uint32_t* count, double* l, const double* N
+) noexcept nogil:
+    """The score of one column from its counts in a node of n rows and P + 1 classes."""
     cdef Py_ssize_t k
     cdef double first = count[0]
     if j.K == 2:
         return score_pair(j.criterion, j.T, first - count[1], count[1],
                           N[0] - (first - count[1]), N[1] - count[1])
-    for k in range(1, b.P + 1):
+    for k in range(1, P + 1):
         l[k] = count[k]
         first -= l[k]
     l[0] = first
-    return score_all(j, b.P + 1, l, N, count[0], b.n - <double> count[0])
+    return score_all(j, P + 1, l, N, count[0], n - <double> count[0])
 
 
 cdef inline double score_all(const Job* j, Py_ssize_t K, double* l, const double* N, double nl, double nr) noexcept nogil:
@@ -221,46 +254,53 @@ cdef void block_search(Job* j, Block* b) noexcept nogil:
     planes_count(b.columns, b.A, b.W, b.planes, b.P, j.counts, j.wide)
     b.best = -1
     for i in range(b.A):
-        score = column_score(j, b, j.counts + i * stride, l, N)
+        score = column_score(j, b.P, b.n, j.counts + i * stride, l, N)
         if score > b.score:
             b.score = score
             b.best = i
 
 
-cdef void block_settle(Job* j, Block* b) noexcept nogil:
-    """Write the winning test into the record, or drop it where a rule refuses it; leaves both child tables in scratch."""
-    cdef Py_ssize_t K = j.K, k, at, stride = b.P + 1
+cdef int settle(
+    Job* j, int64_t number, PlanesCut cut, Py_ssize_t P, const int32_t* classes, const uint32_t* count
+) noexcept nogil:
+    """Write a test into record ``number``; 0 where a rule refuses it.  Leaves the tables of both children in the scratch.
+
+    ``count`` holds the rows that go left, and those of them that are of classes[1], ..., classes[P].
+    """
+    cdef Py_ssize_t K = j.K, k, feature = planes_cut_feature(cut)
     cdef double* table = j.scratch + 2 * K + 4
-    cdef const double* value = j.out.values + b.record * K
-    cdef Record* record = j.out.records + b.record
-    cdef PlanesCut* cut
-    cdef uint32_t* count = j.counts
-    if b.best < 0:
-        return
-    cut = b.cuts + b.best
-    planes_count(b.columns + b.best * b.W, 1, b.W, b.planes, b.P, count, j.wide)
+    cdef const double* value = j.out.values + number * K
+    cdef Record* record = j.out.records + number
     for k in range(2 * K):
         table[k] = 0.0
-    table[b.classes[0]] = count[0]
-    for k in range(1, stride):
-        table[b.classes[k]] = count[k]
-        table[b.classes[0]] -= count[k]
+    table[classes[0]] = count[0]
+    for k in range(1, P + 1):
+        table[classes[k]] = count[k]
+        table[classes[0]] -= count[k]
     for k in range(K):
         table[K + k] = value[k] - table[k]
-    record.feature = cut.feature
-    record.test = <int8_t> j.tests[cut.feature]
-    record.threshold = j.lows[cut.feature] + cut.low
-    if record.test == 0:
-        record.threshold = midpoint(record.threshold, j.lows[cut.feature] + cut.high)
     record.gain = table_gain(j.criterion, 2, K, table, value, j.T if j.criterion == HYPERGEOMETRIC else NULL)
     if record.gain < j.rules.min_gain or (
             j.rules.alpha < 1.0 and significance(j.criterion, 2, K, table, value) > j.rules.alpha):
-        record.feature = -1
-        record.test = 0
-        record.gain = record.threshold = 0.0
+        record.gain = 0.0
+        return 0
+    record.feature = <int32_t> feature
+    record.test = <int8_t> j.tests[feature]
+    record.threshold = j.lows[feature] + planes_cut_low(cut)
+    if record.test == 0:
+        record.threshold = midpoint(record.threshold, j.lows[feature] + planes_cut_high(cut))
+    return 1
+
+
+cdef void block_settle(Job* j, Block* b) noexcept nogil:
+    """Write the winning test into the record, or drop it where a rule refuses it."""
+    if b.best < 0:
+        return
+    planes_count(b.columns + b.best * b.W, 1, b.W, b.planes, b.P, j.counts, j.wide)
+    if not settle(j, b.record, b.cuts[b.best], b.P, b.classes, j.counts):
         b.best = -1
         return
-    b.priority = record.gain
+    b.priority = j.out.records[b.record].gain
     if j.criterion != CHI2 and j.criterion != HYPERGEOMETRIC:
         b.priority *= b.n / j.total
 
@@ -277,13 +317,10 @@ cdef inline int is_final(const Job* j, const double* value, Py_ssize_t n, Py_ssi
     return 1
 
 
-cdef Block* block_child(Job* j, const Block* b, const double* value, Py_ssize_t n, const uint64_t* mask) noexcept nogil:
-    """The rows of b under the mask, living columns only; NULL without memory."""
+cdef Block* child_new(Job* j, const Block* b, const double* value, Py_ssize_t n, const uint64_t* mask) noexcept nogil:
+    """A child for the rows of b under the mask, with the planes of its classes and no column yet; NULL without memory."""
     cdef Py_ssize_t k, P = -1
     cdef Block* child
-    cdef PlanesCut cut = PlanesCut(-2, 0, 0)
-    cdef PlanesCut ignored
-    cdef uint32_t count
     for k in range(b.P + 1):
         P += value[b.classes[k]] > 0.0
     child = block_new(j, n, b.A, P)
@@ -294,14 +331,22 @@ cdef Block* block_child(Job* j, const Block* b, const double* value, Py_ssize_t 
         if value[b.classes[k]] > 0.0:
             child.classes[P] = b.classes[k]
             if P:
-                # Class k has the plane k - 1; a plane is kept like any column.
-                planes_child(b.planes + (k - 1) * b.W, &cut, 1, b.W, mask, n, 0, child.planes + (P - 1) * child.W,
-                             child.W, &ignored, &count, j.sizes, j.steps, j.wide)
+                # Class k has the plane k - 1.
+                planes_close(b.planes + (k - 1) * b.W, b.W, mask, child.planes + (P - 1) * child.W, child.W,
+                             j.fills, j.steps, j.wide)
             P += 1
-    child.A = planes_child(b.columns, b.cuts, b.A, b.W, mask, n, j.least, child.columns, child.W, child.cuts,
-                           child.counts, j.sizes, j.steps, j.wide)
     child.depth = b.depth + 1
     return child
+
+
+cdef void child_fill(Job* j, const Block* b, Block* child, const uint64_t* mask, int first) noexcept nogil:
+    """Give a child its living columns; the second child of a node needs what the first one counted."""
+    cdef PlanesChild c = PlanesChild(b.columns, b.cuts, b.counts, b.A, b.W, mask, child.n, j.least, child.columns,
+                                     child.W, child.cuts, child.counts)
+    if first:
+        child.A = planes_child(&c, j.every, j.fills, j.steps, j.wide)
+    else:
+        child.A = planes_rest(&c, j.every, j.list, j.fills, j.steps, j.wide)
 
 
 # ---- the frontier ---------------------------------------------------------------------------------------------------
@@ -370,10 +415,108 @@ cdef int look_for_signals(Job* j, int64_t work) noexcept nogil:
     return j.stop[0]
 
 
+# ---- at most 64 rows ------------------------------------------------------------------------------------------------
+
+cdef int twig_set(const Job* j, const Block* b, Twig* t) noexcept nogil:
+    """Fill in the classes, planes and class counts of a twig; 0 if it must be a leaf."""
+    cdef Py_ssize_t k
+    cdef const double* value = j.out.values + t.record * j.K
+    t.n = j.out.records[t.record].n
+    if is_final(j, value, t.n, t.depth):
+        return 0
+    t.P = -1
+    for k in range(b.P + 1):
+        if value[b.classes[k]] > 0.0:
+            t.P += 1
+            t.classes[t.P] = b.classes[k]
+            t.N[t.P] = value[b.classes[k]]
+            if t.P:
+                t.planes[t.P - 1] = b.planes[k - 1] & t.mask
+    t.N[t.P + 1] = 0.0
+    return 1
+
+
+cdef Py_ssize_t twig_search(Job* j, const Block* b, const Twig* t) noexcept nogil:
+    """The best column of a twig, the first of equals, -1 without one."""
+    cdef Py_ssize_t i, best = -1, stride = t.P + 1
+    cdef double score = -INFINITY, here
+    cdef const uint32_t* count = j.counts
+    if j.criterion == GINI or (j.criterion == CHI2 and j.K == 2):
+        return planes_small(b.columns, b.A, t.mask, t.planes, t.P, t.N, t.n, j.least, j.K == 2, &score, j.wide)
+    planes_small_count(b.columns, b.A, t.mask, t.planes, t.P, j.counts, j.wide)
+    for i in range(b.A):
+        if j.least <= count[0] <= t.n - j.least:
+            here = column_score(j, t.P, t.n, count, j.scratch, t.N)
+            if here > score:
+                score = here
+                best = i
+        count += stride
+    return best
+
+
+cdef PlanesCut twig_cut(Job* j, const Block* b, const Twig* t, Py_ssize_t best) noexcept nogil:
+    """The cut of a winning column in a twig: its gap goes on over columns of the feature that are the same set here."""
+    cdef PlanesCut cut = b.cuts[best]
+    cdef uint32_t feature = planes_cut_feature(cut)
+    cdef uint64_t rows = b.columns[best] & t.mask
+    if j.tests[feature] == 0:
+        best += 1
+        while best < b.A and planes_cut_feature(b.cuts[best]) == feature and b.columns[best] & t.mask == rows:
+            cut = planes_cut(feature, planes_cut_low(cut), planes_cut_high(b.cuts[best]))
+            best += 1
+    return cut
+
+
+cdef int grow_small(Job* j, Block* b) noexcept nogil:
+    """Grow everything below a block of at most 64 rows, depth first; -1 without memory.  Frees the block.
+
+    Nodes that wait have two rows or more and share none, so 32 places suffice.
+    """
+    cdef Twig twig
+    cdef Twig* t = &twig
+    cdef uint64_t masks[34]
+    cdef int64_t records[34]
+    cdef Py_ssize_t depths[34]
+    cdef Py_ssize_t top = 1, best, side
+    cdef double* table = j.scratch + 2 * j.K + 4
+    cdef int64_t made
+    cdef int code = 0
+    masks[0] = ~<uint64_t> 0 >> (64 - b.n)
+    records[0], depths[0] = b.record, b.depth
+    while top and code == 0:
+        top -= 1
+        t.mask, t.record, t.depth = masks[top], records[top], depths[top]
+        if not twig_set(j, b, t):
+            continue
+        best = twig_search(j, b, t)
+        if best < 0:
+            continue
+        planes_small_count(b.columns + best, 1, t.mask, t.planes, t.P, j.counts, j.wide)
+        if not settle(j, t.record, twig_cut(j, b, t, best), t.P, t.classes, j.counts):
+            continue
+        for side in range(2):
+            made = outcome_add(&j.out, table + side * j.K, t.n - j.counts[0] if side else j.counts[0])
+            if made < 0:
+                code = -1
+                break
+            if side:
+                j.out.records[t.record].right = made
+            else:
+                j.out.records[t.record].left = made
+            if j.out.records[made].n > 1:
+                masks[top] = t.mask & (~b.columns[best] if side else b.columns[best])
+                records[top], depths[top] = made, t.depth + 1
+                top += 1
+    block_free(j, b)
+    return code
+
+
 cdef int consider(Job* j, Block* b) noexcept nogil:
     """Search a new block and put it on the frontier if it has a split; -1 without memory."""
-    block_search(j, b)
     look_for_signals(j, b.A * (b.P + 3) * b.W)
+    if b.W == 1 and not j.rules.max_leaves:
+        return grow_small(j, b)
+    block_search(j, b)
     if j.rules.max_leaves:
         block_settle(j, b)
     if b.best < 0:
@@ -385,14 +528,15 @@ cdef int consider(Job* j, Block* b) noexcept nogil:
 cdef int expand(Job* j, Block* b) noexcept nogil:
     """Split a settled block and consider its children; -1 without memory.  Frees the block."""
     cdef double* table = j.scratch + 2 * j.K + 4
-    cdef double* value
-    cdef const uint64_t* winner = b.columns + b.best * b.W
+    cdef const uint64_t* masks[2]
     cdef Block* children[2]
     cdef Py_ssize_t side, i, n
     cdef int64_t record
     cdef double rows
-    cdef int code = 0
+    cdef int code = 0, first
     children[0] = children[1] = NULL
+    masks[0] = b.columns + b.best * b.W
+    masks[1] = j.mask
     for side in range(2):
         rows = 0.0
         for i in range(j.K):
@@ -410,14 +554,21 @@ cdef int expand(Job* j, Block* b) noexcept nogil:
             continue
         if side == 1:
             for i in range(b.W):
-                j.mask[i] = ~winner[i]
+                j.mask[i] = ~masks[0][i]
             if b.n % 64:
                 j.mask[b.W - 1] &= (<uint64_t> 1 << (b.n % 64)) - 1
-        children[side] = block_child(j, b, table + side * j.K, n, winner if side == 0 else j.mask)
+        children[side] = child_new(j, b, table + side * j.K, n, masks[side])
         if children[side] == NULL:
             code = -1
             break
         children[side].record = record
+    if code == 0:
+        # The smaller child is counted, the larger one is what is left.
+        first = 1 if children[0] == NULL or (children[1] != NULL and children[1].n < children[0].n) else 0
+        if children[first] != NULL:
+            child_fill(j, b, children[first], masks[first], 1)
+            if children[1 - first] != NULL:
+                child_fill(j, b, children[1 - first], masks[1 - first], 0)
     block_free(j, b)
     for side in range(1, -1, -1):
         if children[side] != NULL:
@@ -486,12 +637,14 @@ cdef class BitGrower:
         cdef Py_ssize_t W = (m + 63) // 64
         j.counts = <uint32_t*> malloc(4 * (A + 1) * (j.K + 1))
         j.scratch = <double*> calloc(4 * j.K + 8, 8)
-        j.sizes = <uint8_t*> malloc(W)
+        j.fills = <uint8_t*> malloc(2 * W)
         j.steps = <uint64_t*> malloc(48 * W)
         j.mask = <uint64_t*> malloc(8 * W)
+        j.every = <uint32_t*> malloc(4 * (A + 1))
+        j.list = <uint32_t*> malloc(4 * (A + 1))
         self.root_value = <double*> calloc(j.K, 8)
-        if (j.counts == NULL or j.scratch == NULL or j.sizes == NULL or j.steps == NULL or j.mask == NULL
-                or self.root_value == NULL):
+        if (j.counts == NULL or j.scratch == NULL or j.fills == NULL or j.steps == NULL or j.mask == NULL
+                or j.every == NULL or j.list == NULL or self.root_value == NULL):
             raise MemoryError(f"expected {60 * W} bytes of scratch")
         return 0
 
@@ -501,7 +654,7 @@ cdef class BitGrower:
         cdef Job* j = &self.job
         cdef Py_ssize_t m = codes.shape[1], f, c, k, i
         cdef Block* b
-        cdef PlanesFilter filter = PlanesFilter(-1, 0, 0, 0)
+        cdef PlanesFilter filter = planes_filter()
         cdef PlanesCut cut
         cdef uint32_t count
         for i in range(m):
@@ -516,7 +669,7 @@ cdef class BitGrower:
                 for c in range(columns_of(sizes[f], j.tests[f])):
                     planes_from_codes(&codes[f, 0], m, <int> c, j.tests[f], b.columns + filter.alive * b.W, j.wide)
                     planes_count(b.columns + filter.alive * b.W, 1, b.W, NULL, 0, &count, j.wide)
-                    cut = PlanesCut(<int32_t> f, <uint16_t> c, <uint16_t> (c if j.tests[f] else c + 1))
+                    cut = planes_cut(<uint32_t> f, <uint32_t> c, <uint32_t> (c if j.tests[f] else c + 1))
                     planes_admit(&filter, cut, count, m, j.least, b.cuts, b.counts)
             b.A = filter.alive
             memset(b.planes, 0, 8 * b.P * b.W)
@@ -541,9 +694,11 @@ cdef class BitGrower:
         free(self.job.open)
         free(self.job.counts)
         free(self.job.scratch)
-        free(self.job.sizes)
+        free(self.job.fills)
         free(self.job.steps)
         free(self.job.mask)
+        free(self.job.every)
+        free(self.job.list)
         free(self.T)
         free(self.root_value)
 
