@@ -65,6 +65,9 @@ cdef extern from "bitplanes.h" nogil:
                            int wide)
     Py_ssize_t planes_small(const uint64_t* columns, Py_ssize_t A, uint64_t mask, const uint64_t* planes, Py_ssize_t P,
                             const double* N, double n, double least, int two, double* score, int wide)
+    Py_ssize_t planes_table(const uint64_t* columns, const uint32_t* counts, Py_ssize_t A, Py_ssize_t W, uint64_t mask,
+                            const uint64_t* plane, const double* T, Py_ssize_t N1, Py_ssize_t n, Py_ssize_t least,
+                            double* score, int wide)
     void planes_small_count(const uint64_t* columns, Py_ssize_t A, uint64_t mask, const uint64_t* planes, Py_ssize_t P,
                             uint32_t* out, int wide)
     int planes_codes_single(const float* x, Py_ssize_t n, float low, uint8_t* codes, int lanes)
@@ -250,6 +253,10 @@ cdef void block_search(Job* j, Block* b) noexcept nogil:
     b.score = -INFINITY
     if j.criterion == GINI or (j.criterion == CHI2 and j.K == 2):
         b.best = planes_gini(b.columns, b.counts, b.A, b.W, b.planes, b.P, N, b.n, j.K == 2, &b.score, j.wide)
+        return
+    if (j.criterion == ENTROPY or j.criterion == HYPERGEOMETRIC) and j.K == 2:
+        b.best = planes_table(b.columns, b.counts, b.A, b.W, ~<uint64_t> 0, b.planes, j.T, <Py_ssize_t> N[1], b.n, j.least,
+                              &b.score, j.wide)
         return
     planes_count(b.columns, b.A, b.W, b.planes, b.P, j.counts, j.wide)
     b.best = -1
@@ -443,6 +450,9 @@ cdef Py_ssize_t twig_search(Job* j, const Block* b, const Twig* t) noexcept nogi
     cdef const uint32_t* count = j.counts
     if j.criterion == GINI or (j.criterion == CHI2 and j.K == 2):
         return planes_small(b.columns, b.A, t.mask, t.planes, t.P, t.N, t.n, j.least, j.K == 2, &score, j.wide)
+    if (j.criterion == ENTROPY or j.criterion == HYPERGEOMETRIC) and j.K == 2:
+        return planes_table(b.columns, NULL, b.A, 1, t.mask, t.planes, j.T, <Py_ssize_t> t.N[1], t.n, j.least, &score,
+                            j.wide)
     planes_small_count(b.columns, b.A, t.mask, t.planes, t.P, j.counts, j.wide)
     for i in range(b.A):
         if j.least <= count[0] <= t.n - j.least:

@@ -6,6 +6,7 @@
    planes_rest         the columns of the other child, whose counts are then known before they are touched
    planes_close        the bits of one column under a mask
    planes_gini         the best column by Gini, counts and scores in one pass
+   planes_table        the best column of two classes by entropy or hypergeometric
    planes_small        the best column by Gini for at most 64 rows under a mask; planes_small_count: their counts
    planes_codes        byte codes of whole numbers
    planes_from_codes   the column "code <= cut" or "code == cut" of byte codes
@@ -16,6 +17,26 @@
 #include <string.h>
 #include "lanes.h"
 
+/* |c|, and |c & p|, over W words: two sums, so that additions do not wait for each other. */
+LANES_INLINE uint32_t planes_total(const uint64_t *c, ptrdiff_t W) {
+    uint32_t even = 0, odd = 0;
+    ptrdiff_t w = 0;
+    for (; w + 2 <= W; w += 2) even += (uint32_t) lanes_popcount64(c[w]), odd += (uint32_t) lanes_popcount64(c[w + 1]);
+    if (w < W) even += (uint32_t) lanes_popcount64(c[w]);
+    return even + odd;
+}
+
+LANES_INLINE uint32_t planes_both(const uint64_t *c, const uint64_t *p, ptrdiff_t W) {
+    uint32_t even = 0, odd = 0;
+    ptrdiff_t w = 0;
+    for (; w + 4 <= W; w += 4) {
+        even += (uint32_t) lanes_popcount64(c[w] & p[w]) + (uint32_t) lanes_popcount64(c[w + 1] & p[w + 1]);
+        odd += (uint32_t) lanes_popcount64(c[w + 2] & p[w + 2]) + (uint32_t) lanes_popcount64(c[w + 3] & p[w + 3]);
+    }
+    for (; w < W; w++) even += (uint32_t) lanes_popcount64(c[w] & p[w]);
+    return even + odd;
+}
+
 LANES_INLINE void planes_count_body(const uint64_t *columns, ptrdiff_t A, ptrdiff_t W, const uint64_t *planes,
                                     ptrdiff_t P, uint32_t *out) {
     for (ptrdiff_t i = 0; i < A; i++, columns += W, out += P + 1) {
@@ -25,15 +46,8 @@ LANES_INLINE void planes_count_body(const uint64_t *columns, ptrdiff_t A, ptrdif
             for (ptrdiff_t k = 0; k < P; k++) out[k + 1] = (uint32_t) lanes_popcount64(c & planes[k]);
             continue;
         }
-        uint32_t total = 0;
-        for (ptrdiff_t w = 0; w < W; w++) total += (uint32_t) lanes_popcount64(columns[w]);
-        out[0] = total;
-        for (ptrdiff_t k = 0; k < P; k++) {
-            const uint64_t *p = planes + k * W;
-            uint32_t both = 0;
-            for (ptrdiff_t w = 0; w < W; w++) both += (uint32_t) lanes_popcount64(columns[w] & p[w]);
-            out[k + 1] = both;
-        }
+        out[0] = planes_total(columns, W);
+        for (ptrdiff_t k = 0; k < P; k++) out[k + 1] = planes_both(columns, planes + k * W, W);
     }
 }
 
@@ -135,12 +149,6 @@ LANES_INLINE void planes_admit(PlanesFilter *f, PlanesCut cut, uint32_t count, p
     }                                                                                                               \
     if (to < out + width) to[0] = held;
 
-LANES_INLINE uint32_t planes_total(const uint64_t *c, ptrdiff_t W) {
-    uint32_t total = 0;
-    for (ptrdiff_t w = 0; w < W; w++) total += (uint32_t) lanes_popcount64(c[w]);
-    return total;
-}
-
 /* Where the words of a mask go in the child: fills and sizes of its words, W each, into fills; returns how many words
    there are up to the last that is not 0. */
 LANES_INLINE ptrdiff_t planes_places(const uint64_t *mask, ptrdiff_t W, uint8_t *fills) {
@@ -181,7 +189,7 @@ LANES_INLINE ptrdiff_t planes_places(const uint64_t *mask, ptrdiff_t W, uint8_t 
             uint64_t *to = out + filter.alive * width;                                                              \
             if (to != made + j * width)                                                                             \
                 for (ptrdiff_t w = 0; w < width; w++) to[w] = made[j * width + w];                                  \
-            every[i + j] = planes_total(to, width);                                                                 \
+            every[i + j] = width == 1 ? (uint32_t) lanes_popcount64(to[0]) : planes_total(to, width);               \
             planes_admit(&filter, cuts[i + j], every[i + j], n, least, out_cuts, out_counts);                       \
         }                                                                                                           \
     }                                                                                                               \
@@ -271,8 +279,7 @@ LANES_INLINE ptrdiff_t planes_gini2_body(const uint64_t *columns, const uint32_t
     double limit = *score * (1.0 - 1e-15), N0 = n - N1, perfect = N0 * N1 * (N0 * N1);
     ptrdiff_t best = -1;
     for (ptrdiff_t i = 0; i < A; i++, columns += W) {
-        uint32_t both = 0;
-        for (ptrdiff_t w = 0; w < W; w++) both += (uint32_t) lanes_popcount64(columns[w] & plane[w]);
+        uint32_t both = planes_both(columns, plane, W);
         double nl = counts[i], cross = both * n - nl * N1, square = cross * cross, sizes = nl * (n - nl);
         if (square > limit * sizes) {
             double here = square / sizes;
@@ -287,6 +294,33 @@ LANES_INLINE ptrdiff_t planes_gini2_body(const uint64_t *columns, const uint32_t
     return best;
 }
 
+/* Entropy and hypergeometric of two classes by the table T: the sum of T over the four cells less that over both sides,
+   added up as criteria.pxd does.  The mask serves columns of one word. */
+LANES_INLINE ptrdiff_t planes_table_body(const uint64_t *columns, const uint32_t *counts, ptrdiff_t A, ptrdiff_t W,
+                                         uint64_t mask, const uint64_t *plane, const double *T, ptrdiff_t N1, ptrdiff_t n,
+                                         ptrdiff_t least, double *score) {
+    ptrdiff_t best = -1;
+    const double *right = T + n, *right0 = T + n - N1, *right1 = T + N1;
+    for (ptrdiff_t i = 0; i < A; i++, columns += W) {
+        ptrdiff_t nl = W == 1 ? lanes_popcount64(columns[0] & mask) : (ptrdiff_t) counts[i];
+        ptrdiff_t l1 = W == 1 ? lanes_popcount64(columns[0] & plane[0]) : (ptrdiff_t) planes_both(columns, plane, W);
+        ptrdiff_t l0 = nl - l1;
+        double here = (T[l0] + T[l1] - T[nl]) + (right0[-l0] + right1[-l1] - right[-nl]);
+        if (here > *score && nl >= least && n - nl >= least) {
+            *score = here;
+            best = i;
+            if ((l0 == 0 && l1 == N1) || (l1 == 0 && nl == n - N1)) return best;
+        }
+    }
+    return best;
+}
+
+static ptrdiff_t planes_table_plain(const uint64_t *columns, const uint32_t *counts, ptrdiff_t A, ptrdiff_t W,
+                                    uint64_t mask, const uint64_t *plane, const double *T, ptrdiff_t N1, ptrdiff_t n,
+                                    ptrdiff_t least, double *score) {
+    return planes_table_body(columns, counts, A, W, mask, plane, T, N1, n, least, score);
+}
+
 /* The same for more classes: sum l_k^2 / nl + sum r_k^2 / nr; the first class has no plane. */
 LANES_INLINE ptrdiff_t planes_gini_body(const uint64_t *columns, const uint32_t *counts, ptrdiff_t A, ptrdiff_t W,
                                         const uint64_t *planes, ptrdiff_t P, const double *N, double n, double *score) {
@@ -297,9 +331,7 @@ LANES_INLINE ptrdiff_t planes_gini_body(const uint64_t *columns, const uint32_t 
         int64_t rest = counts[i], left = 0;
         double dot = 0.0;
         for (ptrdiff_t k = 0; k < P; k++) {
-            const uint64_t *p = planes + k * W;
-            int64_t both = 0;
-            for (ptrdiff_t w = 0; w < W; w++) both += lanes_popcount64(columns[w] & p[w]);
+            int64_t both = planes_both(columns, planes + k * W, W);
             rest -= both;
             left += both * both;
             dot += (double) both * N[k + 1];
@@ -516,6 +548,13 @@ LANES_TARGET static ptrdiff_t planes_small_wide(const uint64_t *columns, ptrdiff
     return planes_small_body(columns, A, mask, planes, P, N, n, least, score);
 }
 
+LANES_TARGET static ptrdiff_t planes_table_wide(const uint64_t *columns, const uint32_t *counts, ptrdiff_t A, ptrdiff_t W,
+                                                uint64_t mask, const uint64_t *plane, const double *T, ptrdiff_t N1,
+                                                ptrdiff_t n, ptrdiff_t least, double *score) {
+    if (W == 1) return planes_table_body(columns, counts, A, 1, mask, plane, T, N1, n, least, score);
+    return planes_table_body(columns, counts, A, W, mask, plane, T, N1, n, least, score);
+}
+
 LANES_TARGET static void planes_small_count_wide(const uint64_t *columns, ptrdiff_t A, uint64_t mask,
                                                  const uint64_t *planes, ptrdiff_t P, uint32_t *out) {
     planes_small_count_body(columns, A, mask, planes, P, out);
@@ -616,6 +655,16 @@ static inline ptrdiff_t planes_small(const uint64_t *columns, ptrdiff_t A, uint6
 #endif
     (void) wide;
     return planes_small_plain(columns, A, mask, planes, P, N, n, least, two, score);
+}
+
+static inline ptrdiff_t planes_table(const uint64_t *columns, const uint32_t *counts, ptrdiff_t A, ptrdiff_t W,
+                                     uint64_t mask, const uint64_t *plane, const double *T, ptrdiff_t N1, ptrdiff_t n,
+                                     ptrdiff_t least, double *score, int wide) {
+#if LANES_X86
+    if (wide) return planes_table_wide(columns, counts, A, W, mask, plane, T, N1, n, least, score);
+#endif
+    (void) wide;
+    return planes_table_plain(columns, counts, A, W, mask, plane, T, N1, n, least, score);
 }
 
 static inline void planes_small_count(const uint64_t *columns, ptrdiff_t A, uint64_t mask, const uint64_t *planes,

@@ -204,6 +204,65 @@ cdef inline void scan_pair(
     scan_pair_live(node, x, step, a, n, i, n, l1, feature, best)
 
 
+cdef inline void scan_table_live(
+    const Node* node, const real_t* x, Py_ssize_t step, const uint32_t* a, Py_ssize_t n,
+    Py_ssize_t start, Py_ssize_t stop, Py_ssize_t l1, Py_ssize_t feature, Best* best
+) noexcept nogil:
+    """``scan_pair_live`` for entropy and hypergeometric: whole counts index the table."""
+    cdef const double* T = node.T
+    cdef Py_ssize_t N1 = <Py_ssize_t> node.N[1], N0 = n - N1, l0, i
+    cdef double score, least = best.score
+    if stop > n - node.least:
+        stop = n - node.least
+    for i in range(start, stop):
+        l1 += a[i] >> 31
+        l0 = i + 1 - l1
+        score = (T[l0] + T[l1] - T[i + 1]) + (T[N0 - l0] + T[N1 - l1] - T[n - i - 1])
+        if score > least and i + 1 >= node.least and column_rises(x, step, node.mask, a[i], a[i + 1]):
+            best.score = least = score
+            best.feature = feature
+            best.position = i + 1
+            if (l0 == 0 or l1 == 0) and (l0 == N0 or l1 == N1):
+                best.perfect = 1
+                return
+
+
+cdef inline double largest(double a, double b) noexcept nogil:
+    return a if a > b else b
+
+
+cdef inline int table_is_dead(
+    const Node* node, Py_ssize_t n, Py_ssize_t l0, Py_ssize_t l1, Py_ssize_t zeros, Py_ssize_t ones, double score
+) noexcept nogil:
+    """``block_is_dead`` for entropy and hypergeometric; the corners share half of their terms."""
+    cdef const double* T = node.T
+    cdef Py_ssize_t N1 = <Py_ssize_t> node.N[1], N0 = n - N1, nl = l0 + l1
+    cdef double near0 = T[l0] + T[N0 - l0], near1 = T[l1] + T[N1 - l1]
+    cdef double far0 = T[l0 + zeros] + T[N0 - l0 - zeros], far1 = T[l1 + ones] + T[N1 - l1 - ones]
+    cdef double one = near0 + near1 - (T[nl] + T[n - nl])
+    cdef double two = far0 + far1 - (T[nl + zeros + ones] + T[n - nl - zeros - ones])
+    cdef double three = far0 + near1 - (T[nl + zeros] + T[n - nl - zeros])
+    cdef double four = near0 + far1 - (T[nl + ones] + T[n - nl - ones])
+    return largest(largest(one, two), largest(three, four)) < score - node.slack
+
+
+cdef inline void scan_table(
+    const Node* node, const real_t* x, Py_ssize_t step, const uint32_t* a, Py_ssize_t n,
+    Py_ssize_t feature, Best* best
+) noexcept nogil:
+    """``scan_pair`` for entropy and hypergeometric with a table."""
+    cdef Py_ssize_t i = 0, l1 = 0, ones
+    while i + 64 <= n:
+        ones = lanes_sign_count(a + i, node.wide)
+        if not table_is_dead(node, n, i - l1, l1, 64 - ones, ones, best.score):
+            scan_table_live(node, x, step, a, n, i, i + 64, l1, feature, best)
+            if best.perfect:
+                return
+        l1 += ones
+        i += 64
+    scan_table_live(node, x, step, a, n, i, n, l1, feature, best)
+
+
 # ---- many classes ---------------------------------------------------------------------------------------------------
 
 cdef inline void try_counts(
@@ -403,6 +462,8 @@ cdef inline void scan_sorted(
         scan_weighted(node, x, step, a, n, missing, feature, best)
     elif node.K == 2 and (node.criterion == GINI or node.criterion == CHI2):
         scan_gini(node, x, step, a, n, feature, best)
+    elif node.K == 2 and node.T != NULL and (node.criterion == ENTROPY or node.criterion == HYPERGEOMETRIC):
+        scan_table(node, x, step, a, n, feature, best)
     elif node.K == 2:
         scan_pair(node, x, step, a, n, feature, best)
     elif node.criterion == GINI:
