@@ -21,6 +21,12 @@ from radix cimport real_t
 cdef extern from "lanes.h" nogil:
     int lanes_available()
     int lanes_sign_count(const uint32_t* a, int wide)
+    int lanes_low_bit64(uint64_t)
+    uint64_t lanes_gini_over(const int64_t* left, const int64_t* dot, int count, double first, double n, double squares,
+                             double limit, int wide)
+
+cdef enum:
+    GINI_ROWS = 1 << 25     # up to here sums of squares stay below 2^51
 
 
 cdef struct Best:
@@ -280,32 +286,53 @@ cdef inline void scan_many_gini(
     const Node* node, const real_t* x, Py_ssize_t step, const uint32_t* a, Py_ssize_t n,
     Py_ssize_t feature, Best* best
 ) noexcept nogil:
-    """Gini, any number of classes: the sums of squares change by 2 l_k + 1 and 2 r_k - 1 when one item moves."""
-    cdef double left = 0.0, right = 0.0, lk, rk, nl, nr
-    cdef Py_ssize_t i, k
+    """Gini, any number of classes, up to GINI_ROWS rows; whole numbers are kept where node.l and node.r lie.
+
+    When one item of class k moves left, sum l_k^2 grows by 2 l_k + 1 and 2 sum N_k l_k by 2 N_k.  These two sums are
+    written down for 32 positions, which are then compared with the best score together.
+    """
+    cdef int64_t* count = <int64_t*> node.l
+    cdef int64_t* double_N = <int64_t*> node.r
+    cdef int64_t left[32]
+    cdef int64_t dot[32]
+    cdef int64_t sum_left = 0, sum_dot = 0
+    cdef double squares = 0.0, l, r, nl, score
+    cdef Py_ssize_t i = 0, j, k, stop, last = n - node.least
+    cdef uint64_t over
     for k in range(node.K):
-        node.l[k] = 0.0
-        right += node.N[k] * node.N[k]
-    for i in range(n - node.least):
-        k = a[i] >> node.shift
-        lk = node.l[k]
-        rk = node.N[k] - lk
-        node.l[k] = lk + 1.0
-        left += 2.0 * lk + 1.0
-        right -= 2.0 * rk - 1.0
-        nl = i + 1
-        nr = n - nl
-        # Without division: score > best up to rounding, which the slack covers.
-        if left * nr + right * nl > (best.score - node.slack) * (nl * nr):
-            if i + 1 >= node.least and column_rises(x, step, node.mask, a[i], a[i + 1]):
-                try_counts(node, node.l, i + 1, feature, best)
+        count[k] = 0
+        double_N[k] = 2 * <int64_t> node.N[k]
+        squares += node.N[k] * node.N[k]
+    while i < last:
+        stop = 32 if i + 32 <= last else last - i
+        for j in range(stop):
+            k = a[i + j] >> node.shift
+            sum_left += 2 * count[k] + 1
+            sum_dot += double_N[k]
+            count[k] += 1
+            left[j] = sum_left
+            dot[j] = sum_dot
+        over = lanes_gini_over(left, dot, <int> stop, i + 1, n, squares, best.score - node.slack, node.wide)
+        while over:
+            j = lanes_low_bit64(over)
+            over &= over - 1
+            nl = i + j + 1
+            l = left[j]
+            r = squares - dot[j] + l
+            score = l / nl + r / (n - nl)
+            j += i
+            if score > best.score and j + 1 >= node.least and column_rises(x, step, node.mask, a[j], a[j + 1]):
+                best.score = score
+                best.feature = feature
+                best.position = j + 1
+        i += stop
 
 
 cdef inline double score_nearly(
     const Node* node, double left, double right, double dot, double nl, double nr
 ) noexcept nogil:
     """The score from running sums, up to rounding."""
-    if node.criterion == CHI2:
+    if node.criterion == CHI2 or node.criterion == GINI:
         return left / nl + right / nr
     if node.criterion == ORTHOGONALITY:
         return 1.0 - dot / sqrt(left * right)
@@ -324,7 +351,7 @@ cdef inline double start_sums(const Node* node, double* dot) noexcept nogil:
         node.l[k] = 0.0
         if node.criterion == CHI2:
             right += node.N[k]
-        elif node.criterion == ORTHOGONALITY:
+        elif node.criterion == ORTHOGONALITY or node.criterion == GINI:
             right += node.N[k] * node.N[k]
         else:
             right += look(node.criterion, node.T, node.N[k])
@@ -349,7 +376,7 @@ cdef inline void scan_many(
         if node.criterion == CHI2:
             left += (2.0 * lk + 1.0) / node.N[k]
             right -= (2.0 * rk - 1.0) / node.N[k]
-        elif node.criterion == ORTHOGONALITY:
+        elif node.criterion == ORTHOGONALITY or node.criterion == GINI:
             left += 2.0 * lk + 1.0
             right -= 2.0 * rk - 1.0
             dot += rk - lk - 1.0
@@ -466,7 +493,7 @@ cdef inline void scan_sorted(
         scan_table(node, x, step, a, n, feature, best)
     elif node.K == 2:
         scan_pair(node, x, step, a, n, feature, best)
-    elif node.criterion == GINI:
+    elif node.criterion == GINI and n <= GINI_ROWS:
         scan_many_gini(node, x, step, a, n, feature, best)
     elif node.T != NULL and (node.criterion == ENTROPY or node.criterion == HYPERGEOMETRIC):
         scan_many_table(node, x, step, a, n, feature, best)
