@@ -19,7 +19,7 @@ Cost of a node: O(columns * classes * n / 64).  Memory: one bit per row and colu
 from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memmove, memset
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
 
@@ -142,7 +142,7 @@ cdef struct Job:
     Block** open            # stack or heap
     Py_ssize_t open_count
     Py_ssize_t open_capacity
-    Py_ssize_t defer        # blocks of at most this many rows are left to other threads
+    Py_ssize_t leaves       # so far
     uint32_t* counts        # of all columns of one node: A x (P + 1)
     double* scratch         # l and N of the classes that occur, table: 4 K
     uint8_t* fills          # scratch of planes_child
@@ -240,13 +240,12 @@ cdef inline double score_all(const Job* j, Py_ssize_t K, double* l, const double
     return score_counts(j.criterion, j.T, K, l, N, nl, nr)
 
 
-cdef void block_search(Job* j, Block* b) noexcept nogil:
-    """Choose the best column, the first of equals."""
+cdef void block_search(Job* j, Block* b, const double* value) noexcept nogil:
+    """Choose the best column of a block with these class counts, the first of equals."""
     cdef Py_ssize_t i, k, stride = b.P + 1
     cdef double* l = j.scratch
     cdef double* N = j.scratch + j.K + 1
     cdef double score
-    cdef const double* value = j.out.values + b.record * j.K
     for k in range(stride):
         N[k] = value[b.classes[k]]
     N[stride] = 0.0
@@ -521,12 +520,8 @@ cdef int grow_small(Job* j, Block* b) noexcept nogil:
     return code
 
 
-cdef int consider(Job* j, Block* b) noexcept nogil:
-    """Search a new block and put it on the frontier if it has a split; -1 without memory."""
-    look_for_signals(j, b.A * (b.P + 3) * b.W)
-    if b.W == 1 and not j.rules.max_leaves:
-        return grow_small(j, b)
-    block_search(j, b)
+cdef int admit(Job* j, Block* b) noexcept nogil:
+    """Put a searched block on the frontier if it has a split; -1 without memory."""
     if j.rules.max_leaves:
         block_settle(j, b)
     if b.best < 0:
@@ -535,50 +530,72 @@ cdef int consider(Job* j, Block* b) noexcept nogil:
     return frontier_push(j, b)
 
 
-cdef int expand(Job* j, Block* b) noexcept nogil:
-    """Split a settled block and consider its children; -1 without memory.  Frees the block."""
+cdef int consider(Job* j, Block* b) noexcept nogil:
+    """Search a new block and put it on the frontier if it has a split; -1 without memory."""
+    look_for_signals(j, b.A * (b.P + 3) * b.W)
+    if b.W == 1 and not j.rules.max_leaves:
+        return grow_small(j, b)
+    block_search(j, b, j.out.values + b.record * j.K)
+    return admit(j, b)
+
+
+cdef void complement(const Block* b, uint64_t* mask) noexcept nogil:
+    """The rows of a settled block that go right."""
+    cdef const uint64_t* winner = b.columns + b.best * b.W
+    cdef Py_ssize_t i
+    for i in range(b.W):
+        mask[i] = ~winner[i]
+    if b.n % 64:
+        mask[b.W - 1] &= (<uint64_t> 1 << (b.n % 64)) - 1
+
+
+cdef int add_children(Job* j, const Block* b, int64_t* records, int* wanted) noexcept nogil:
+    """Add the two child records of a block that was settled just now; says which need a search; -1 without memory."""
     cdef double* table = j.scratch + 2 * j.K + 4
-    cdef const uint64_t* masks[2]
-    cdef Block* children[2]
     cdef Py_ssize_t side, i, n
-    cdef int64_t record
     cdef double rows
-    cdef int code = 0, first
-    children[0] = children[1] = NULL
-    masks[0] = b.columns + b.best * b.W
-    masks[1] = j.mask
+    wanted[0] = 0
     for side in range(2):
         rows = 0.0
         for i in range(j.K):
             rows += table[side * j.K + i]
         n = <Py_ssize_t> rows
-        record = outcome_add(&j.out, table + side * j.K, n)
-        if record < 0:
-            code = -1
-            break
-        if side == 0:
-            j.out.records[b.record].left = record
-        else:
-            j.out.records[b.record].right = record
-        if is_final(j, table + side * j.K, n, b.depth + 1):
-            continue
-        if side == 1:
-            for i in range(b.W):
-                j.mask[i] = ~masks[0][i]
-            if b.n % 64:
-                j.mask[b.W - 1] &= (<uint64_t> 1 << (b.n % 64)) - 1
-        children[side] = child_new(j, b, table + side * j.K, n, masks[side])
-        if children[side] == NULL:
-            code = -1
-            break
-        children[side].record = record
-    if code == 0:
+        records[side] = outcome_add(&j.out, table + side * j.K, n)
+        if records[side] < 0:
+            return -1
+        if not is_final(j, table + side * j.K, n, b.depth + 1):
+            wanted[0] |= 1 << side
+    j.out.records[b.record].left = records[0]
+    j.out.records[b.record].right = records[1]
+    return 0
+
+
+cdef int expand(Job* j, Block* b) noexcept nogil:
+    """Split a settled block and consider its children; -1 without memory.  Frees the block."""
+    cdef const uint64_t* masks[2]
+    cdef Block* children[2]
+    cdef int64_t records[2]
+    cdef Py_ssize_t side
+    cdef int wanted, first, code = add_children(j, b, records, &wanted)
+    children[0] = children[1] = NULL
+    masks[0] = b.columns + b.best * b.W
+    masks[1] = j.mask
+    if code == 0 and wanted & 2:
+        complement(b, j.mask)
+    for side in range(2):
+        if code == 0 and wanted >> side & 1:
+            children[side] = child_new(j, b, j.out.values + records[side] * j.K, j.out.records[records[side]].n,
+                                       masks[side])
+            if children[side] == NULL:
+                code = -1
+            else:
+                children[side].record = records[side]
+    if code == 0 and wanted:
         # The smaller child is counted, the larger one is what is left.
         first = 1 if children[0] == NULL or (children[1] != NULL and children[1].n < children[0].n) else 0
-        if children[first] != NULL:
-            child_fill(j, b, children[first], masks[first], 1)
-            if children[1 - first] != NULL:
-                child_fill(j, b, children[1 - first], masks[1 - first], 0)
+        child_fill(j, b, children[first], masks[first], 1)
+        if wanted == 3:
+            child_fill(j, b, children[1 - first], masks[1 - first], 0)
     block_free(j, b)
     for side in range(1, -1, -1):
         if children[side] != NULL:
@@ -589,142 +606,365 @@ cdef int expand(Job* j, Block* b) noexcept nogil:
     return code
 
 
-cdef int grow_all(Job* j, Py_ssize_t leaves) noexcept nogil:
-    """Split open blocks until none is left or there are enough leaves; -1 without memory."""
+cdef Block* next_block(Job* j) noexcept nogil:
+    """The next open block that is split, settled; NULL when there is none, when there are enough leaves or on a signal."""
     cdef Block* b
     while j.open_count and not j.stop[0]:
-        if j.rules.max_leaves and leaves >= j.rules.max_leaves:
+        if j.rules.max_leaves and j.leaves >= j.rules.max_leaves:
             break
         b = frontier_pop(j)
         block_settle(j, b)
-        if b.best < 0:
-            block_free(j, b)
-            continue
-        leaves += 1
+        if b.best >= 0:
+            j.leaves += 1
+            return b
+        block_free(j, b)
+    return NULL
+
+
+cdef int grow_all(Job* j) noexcept nogil:
+    """Split open blocks until none is left or there are enough leaves; -1 without memory."""
+    cdef Block* b = next_block(j)
+    while b != NULL:
         if expand(j, b) < 0:
             return -1
+        b = next_block(j)
     return 0
 
 
 # ---- Python side ----------------------------------------------------------------------------------------------------
 
+cdef void job_free(Job* j) noexcept nogil:
+    """Give back all memory of a job."""
+    cdef Py_ssize_t i
+    for i in range(j.open_count):
+        free(j.open[i])
+    for i in range(j.pooled):
+        free(j.pool[i])
+    outcome_free(&j.out)
+    free(j.open); free(j.counts); free(j.scratch); free(j.fills); free(j.steps); free(j.mask); free(j.every); free(j.list)
+
+
+cdef int job_allocate(Job* j, Py_ssize_t m, Py_ssize_t A) noexcept nogil:
+    """All scratch of a job for m rows and A columns; -1 without memory."""
+    cdef Py_ssize_t W = (m + 63) // 64
+    j.counts = <uint32_t*> malloc(4 * (A + 1) * (j.K + 1))
+    j.scratch = <double*> calloc(4 * j.K + 8, 8)
+    j.fills = <uint8_t*> malloc(2 * W)
+    j.steps = <uint64_t*> malloc(8 if j.wide else 48 * W)
+    j.mask = <uint64_t*> malloc(8 * W)
+    j.every = <uint32_t*> malloc(4 * (A + 1))
+    j.list = <uint32_t*> malloc(4 * (A + 1))
+    if (j.counts == NULL or j.scratch == NULL or j.fills == NULL or j.steps == NULL or j.mask == NULL
+            or j.every == NULL or j.list == NULL):
+        return -1
+    return 0
+
+
+cdef struct Wave:
+    Block* parent           # a settled block that several threads split
+    Block* child            # what one of them makes of it, NULL before
+    int64_t record          # of the child
+    int side
+
+
 @cython.auto_pickle(False)
 cdef class BitGrower:
-    """Columns of bits for all rows, then growing; the methods release the GIL."""
+    """Columns of bits for all rows, then growing; the methods release the GIL.
 
-    cdef Job job
+    One thread: plant_columns, plant, run.  Several: plant_columns by parts, plant, then wave, build and close until wave
+    says 0, then, depth first, grow_subtree for all that subtrees names, and join.
+    """
+
+    cdef Job* jobs          # jobs[0] owns the tree, the others are scratch of threads
+    cdef Py_ssize_t n_jobs
     cdef double* T
     cdef double* root_value
+    cdef Block* root
+    cdef Py_ssize_t* starts # first column of each feature, and how many there are, before any is left out
+    cdef Py_ssize_t* alive  # columns of each feature that are kept
+    cdef const uint8_t[:, ::1] codes
+    cdef const int32_t[::1] y
     cdef volatile int stop
     cdef object keep
+    cdef Wave* waves
+    cdef Py_ssize_t n_waves
+    cdef Outcome* parts     # subtrees grown by threads, by place of their root among the open blocks
+    cdef int64_t* places    # the record of jobs[0] that each subtree replaces
+    cdef Py_ssize_t n_parts
 
     def __cinit__(self, const uint8_t[:, ::1] codes, const int32_t[::1] sizes, const double[::1] lows,
                   const int32_t[::1] tests, const int32_t[::1] y, Py_ssize_t K, int criterion, Py_ssize_t least,
-                  Py_ssize_t max_depth, Py_ssize_t max_leaves, Py_ssize_t min_split, double min_gain, double alpha):
-        cdef Job* j = &self.job
-        cdef Py_ssize_t d = codes.shape[0], m = codes.shape[1], i, A = 0
+                  Py_ssize_t max_depth, Py_ssize_t max_leaves, Py_ssize_t min_split, double min_gain, double alpha,
+                  Py_ssize_t n_jobs):
+        cdef Py_ssize_t d = codes.shape[0], m = codes.shape[1], i
+        cdef Job* j
         self.keep = (codes, sizes, lows, tests, y)
-        j.criterion, j.wide, j.K, j.least, j.total = criterion, lanes_available(), K, least, m
-        j.rules = Rules(max_depth, max_leaves, min_split, min_gain, alpha)
-        j.lows, j.tests, j.stop = &lows[0], &tests[0], &self.stop
-        self.stop = 0
-        outcome_init(&j.out, K)
+        self.codes, self.y, self.stop = codes, y, 0
+        self.starts = <Py_ssize_t*> calloc(2 * d + 1, sizeof(Py_ssize_t))
+        self.root_value = <double*> calloc(K, 8)
+        self.jobs = <Job*> calloc(n_jobs, sizeof(Job))
+        if self.starts == NULL or self.root_value == NULL or self.jobs == NULL:
+            raise MemoryError(f"expected {n_jobs * sizeof(Job)} bytes for {n_jobs} threads")
+        self.n_jobs = n_jobs
+        self.alive = self.starts + d + 1
         for i in range(d):
-            A += columns_of(sizes[i], tests[i])
-        self.allocate(m, A)
+            self.starts[i + 1] = self.starts[i] + columns_of(sizes[i], tests[i])
         if criterion == ENTROPY or criterion == GAIN_RATIO or criterion == HYPERGEOMETRIC:
             self.T = <double*> malloc(8 * (m + 1))
             if self.T == NULL:
                 raise MemoryError(f"expected {8 * m} bytes for a table")
             for i in range(m + 1):
                 self.T[i] = table_value(criterion, i)
-        j.T = self.T
-        self.plant(codes, sizes, y, A)
+        for i in range(n_jobs):
+            j = &self.jobs[i]
+            j.criterion, j.wide, j.K, j.least, j.total, j.leaves = criterion, lanes_available(), K, least, m, 1
+            j.rules = Rules(max_depth, max_leaves, min_split, min_gain, alpha)
+            j.lows, j.tests, j.stop, j.T = &lows[0], &tests[0], &self.stop, self.T
+            outcome_init(&j.out, K)
+            if job_allocate(j, m, self.starts[d]) < 0:
+                raise MemoryError(f"expected memory for {self.starts[d]} columns of {m} bits")
+        self.root = block_new(&self.jobs[0], m, self.starts[d], K - 1)
+        if self.root == NULL:
+            raise MemoryError(f"expected {self.starts[d] * m // 8} bytes for columns of bits")
 
-    cdef int allocate(self, Py_ssize_t m, Py_ssize_t A) except -1:
-        """All scratch."""
-        cdef Job* j = &self.job
-        cdef Py_ssize_t W = (m + 63) // 64
-        j.counts = <uint32_t*> malloc(4 * (A + 1) * (j.K + 1))
-        j.scratch = <double*> calloc(4 * j.K + 8, 8)
-        j.fills = <uint8_t*> malloc(2 * W)
-        j.steps = <uint64_t*> malloc(48 * W)
-        j.mask = <uint64_t*> malloc(8 * W)
-        j.every = <uint32_t*> malloc(4 * (A + 1))
-        j.list = <uint32_t*> malloc(4 * (A + 1))
-        self.root_value = <double*> calloc(j.K, 8)
-        if (j.counts == NULL or j.scratch == NULL or j.fills == NULL or j.steps == NULL or j.mask == NULL
-                or j.every == NULL or j.list == NULL or self.root_value == NULL):
-            raise MemoryError(f"expected {60 * W} bytes of scratch")
-        return 0
-
-    cdef int plant(self, const uint8_t[:, ::1] codes, const int32_t[::1] sizes, const int32_t[::1] y,
-                   Py_ssize_t A) except -1:
-        """Make the root and its block, and search it."""
-        cdef Job* j = &self.job
-        cdef Py_ssize_t m = codes.shape[1], f, c, k, i
-        cdef Block* b
-        cdef PlanesFilter filter = planes_filter()
-        cdef PlanesCut cut
+    def plant_columns(self, Py_ssize_t first, Py_ssize_t last):
+        """Make the columns of the features [first, last)."""
+        cdef Job* j = &self.jobs[0]
+        cdef Block* b = self.root
+        cdef Py_ssize_t f, c, at
+        cdef PlanesFilter filter
         cdef uint32_t count
-        for i in range(m):
-            self.root_value[y[i]] += 1.0
-        b = block_new(j, m, A, j.K - 1)
-        if b == NULL or outcome_add(&j.out, self.root_value, m) < 0:
-            free(b)
-            raise MemoryError(f"expected {A * m // 8} bytes for columns of bits")
-        b.record, b.depth = 0, 0
         with nogil:
-            for f in range(codes.shape[0]):
-                for c in range(columns_of(sizes[f], j.tests[f])):
-                    planes_from_codes(&codes[f, 0], m, <int> c, j.tests[f], b.columns + filter.alive * b.W, j.wide)
-                    planes_count(b.columns + filter.alive * b.W, 1, b.W, NULL, 0, &count, j.wide)
-                    cut = planes_cut(<uint32_t> f, <uint32_t> c, <uint32_t> (c if j.tests[f] else c + 1))
-                    planes_admit(&filter, cut, count, m, j.least, b.cuts, b.counts)
-            b.A = filter.alive
-            memset(b.planes, 0, 8 * b.P * b.W)
-            for k in range(j.K):
-                b.classes[k] = <int32_t> k
-            for i in range(m):
-                if y[i]:
-                    b.planes[(y[i] - 1) * b.W + i // 64] |= <uint64_t> 1 << (i % 64)
-        if is_final(j, self.root_value, m, 0):
-            free(b)
-        elif consider(j, b) < 0:
-            raise MemoryError("expected memory for the root")
+            for f in range(first, last):
+                filter = planes_filter()
+                at = self.starts[f]
+                for c in range(self.starts[f + 1] - at):
+                    planes_from_codes(&self.codes[f, 0], b.n, <int> c, j.tests[f], b.columns + (at + filter.alive) * b.W,
+                                      j.wide)
+                    planes_count(b.columns + (at + filter.alive) * b.W, 1, b.W, NULL, 0, &count, j.wide)
+                    planes_admit(&filter, planes_cut(<uint32_t> f, <uint32_t> c, <uint32_t> (c if j.tests[f] else c + 1)),
+                                 count, b.n, j.least, b.cuts + at, b.counts + at)
+                self.alive[f] = filter.alive
+
+    cdef void close_columns(self) noexcept nogil:
+        """Close the gaps that dropped columns of the root have left."""
+        cdef Block* b = self.root
+        cdef Py_ssize_t f, at, A = 0
+        for f in range(self.codes.shape[0]):
+            at = self.starts[f]
+            if at != A:
+                memmove(b.columns + A * b.W, b.columns + at * b.W, 8 * self.alive[f] * b.W)
+                memmove(b.cuts + A, b.cuts + at, self.alive[f] * sizeof(PlanesCut))
+                memmove(b.counts + A, b.counts + at, 4 * self.alive[f])
+            A += self.alive[f]
+        b.A = A
+
+    cdef int plant_classes(self) except -1 nogil:
+        """The class planes of the root, and its class counts."""
+        cdef Job* j = &self.jobs[0]
+        cdef Block* b = self.root
+        cdef Py_ssize_t i, k
+        cdef uint8_t* classes
+        for k in range(j.K):
+            b.classes[k] = <int32_t> k
+        for i in range(b.n):
+            self.root_value[self.y[i]] += 1.0
+        if j.K <= 16:
+            classes = <uint8_t*> malloc(b.n)
+            if classes == NULL:
+                with gil:
+                    raise MemoryError(f"expected {b.n} bytes for classes")
+            for i in range(b.n):
+                classes[i] = <uint8_t> self.y[i]
+            for k in range(1, j.K):
+                planes_from_codes(classes, b.n, <int> k, 1, b.planes + (k - 1) * b.W, j.wide)
+            free(classes)
+            return 0
+        memset(b.planes, 0, 8 * b.P * b.W)
+        for i in range(b.n):
+            if self.y[i]:
+                b.planes[(self.y[i] - 1) * b.W + i // 64] |= <uint64_t> 1 << (i % 64)
         return 0
+
+    def plant(self):
+        """Make the root, whose columns are there, and search it."""
+        cdef Job* j = &self.jobs[0]
+        cdef Block* b = self.root
+        cdef int code = 0
+        with nogil:
+            self.close_columns()
+            self.plant_classes()
+            b.record = outcome_add(&j.out, self.root_value, b.n)
+            b.depth = 0
+            if b.record == 0 and not is_final(j, self.root_value, b.n, 0):
+                self.root = NULL
+                code = consider(j, b)
+        if b.record < 0 or code < 0:
+            raise MemoryError("expected memory for the root")
 
     def __dealloc__(self):
         cdef Py_ssize_t i
-        for i in range(self.job.open_count):
-            free(self.job.open[i])
-        for i in range(self.job.pooled):
-            free(self.job.pool[i])
-        outcome_free(&self.job.out)
-        free(self.job.open)
-        free(self.job.counts)
-        free(self.job.scratch)
-        free(self.job.fills)
-        free(self.job.steps)
-        free(self.job.mask)
-        free(self.job.every)
-        free(self.job.list)
-        free(self.T)
-        free(self.root_value)
+        for i in range(self.n_waves):
+            free(self.waves[i].child)
+            if i == 0 or self.waves[i].parent != self.waves[i - 1].parent:
+                free(self.waves[i].parent)
+        for i in range(self.n_parts):
+            outcome_free(&self.parts[i])
+        for i in range(self.n_jobs):
+            job_free(&self.jobs[i])
+        free(self.jobs); free(self.waves); free(self.parts); free(self.places); free(self.root); free(self.T); free(self.root_value)
+        free(self.starts)
 
-    def run(self):
-        """Grow everything below the root."""
-        cdef int code
-        with nogil:
-            code = grow_all(&self.job, 1)
+    cdef int finish(self, int code) except -1:
+        """Raise what happened inside a nogil block."""
         if self.stop and _pending:
             raise _pending.pop()
         if code < 0:
             raise MemoryError("expected memory for the nodes of the tree")
+        return 0
+
+    def run(self):
+        """Grow everything below the root in this thread."""
+        cdef int code
+        with nogil:
+            code = grow_all(&self.jobs[0])
+        self.finish(code)
+
+    # ---- several threads: the children of large nodes, then whole subtrees ------------------------------------------
+
+    def wave(self, Py_ssize_t limit):
+        """Settle open blocks of more than ``limit`` rows, all of them (depth first) or the best (best first, smaller ones
+        before it are split here); returns how many children are to be built, 0 when no block is that large."""
+        cdef Job* j = &self.jobs[0]
+        cdef Block* b
+        cdef Py_ssize_t i = 0
+        cdef int code = 0
+        free(self.waves)
+        self.n_waves = 0
+        self.waves = <Wave*> calloc(2 * j.open_count + 2, sizeof(Wave))
+        if self.waves == NULL:
+            raise MemoryError("expected memory for open nodes")
+        with nogil:
+            look_for_signals(j, SIGNAL_STEP + 1)
+            if j.rules.max_leaves:
+                b = next_block(j)
+                while code == 0 and b != NULL and b.n <= limit:
+                    code = expand(j, b)
+                    b = next_block(j) if code == 0 else NULL
+                if b != NULL:
+                    code = self.add_wave(b)
+            while not j.rules.max_leaves and code == 0 and i < j.open_count and not self.stop:
+                b = j.open[i]
+                if b.n <= limit:
+                    i += 1
+                    continue
+                j.open_count -= 1
+                j.open[i] = j.open[j.open_count]
+                block_settle(j, b)
+                if b.best < 0:
+                    block_free(j, b)
+                else:
+                    code = self.add_wave(b)
+        self.finish(code)
+        return self.n_waves
+
+    cdef int add_wave(self, Block* b) noexcept nogil:
+        """Note the children of a settled block that need a search; -1 without memory."""
+        cdef int64_t records[2]
+        cdef int wanted, side, code = add_children(&self.jobs[0], b, records, &wanted)
+        if code < 0 or wanted == 0:
+            block_free(&self.jobs[0], b)
+            return code
+        for side in range(2):
+            if wanted >> side & 1:
+                self.waves[self.n_waves] = Wave(b, NULL, records[side], side)
+                self.n_waves += 1
+        return 0
+
+    def build(self, Py_ssize_t part, Py_ssize_t place):
+        """Make and search the child number ``place`` of the wave with the scratch of thread ``part``."""
+        cdef Job* j = &self.jobs[part]
+        cdef Wave* w = &self.waves[place]
+        cdef const Block* b = w.parent
+        cdef const Outcome* out = &self.jobs[0].out
+        cdef const double* value = out.values + w.record * j.K
+        cdef const uint64_t* mask = j.mask if w.side else b.columns + b.best * b.W
+        with nogil:
+            if w.side:
+                complement(b, j.mask)
+            w.child = child_new(j, b, value, out.records[w.record].n, mask)
+            if w.child != NULL:
+                w.child.record = w.record
+                child_fill(j, b, w.child, mask, 1)
+                block_search(j, w.child, value)
+        if w.child == NULL:
+            raise MemoryError("expected memory for the nodes of the tree")
+
+    def close(self):
+        """Open the children of the wave that have a split."""
+        cdef Job* j = &self.jobs[0]
+        cdef Py_ssize_t i
+        cdef int code = 0
+        for i in range(self.n_waves):
+            if i == 0 or self.waves[i].parent != self.waves[i - 1].parent:
+                block_free(j, self.waves[i].parent)
+        for i in range(self.n_waves):
+            if code == 0:
+                code = admit(j, self.waves[i].child)
+            else:
+                block_free(j, self.waves[i].child)
+        self.n_waves = 0
+        self.finish(code)
+
+    def subtrees(self):
+        """The open blocks by number, the largest first; each becomes a subtree."""
+        cdef Py_ssize_t n = self.jobs[0].open_count
+        self.parts = <Outcome*> calloc(n + 1, sizeof(Outcome))
+        self.places = <int64_t*> calloc(n + 1, sizeof(int64_t))
+        if self.parts == NULL or self.places == NULL:
+            raise MemoryError(f"expected {n * sizeof(Outcome)} bytes for subtrees")
+        self.n_parts = n
+        return sorted(range(n), key=lambda i: -self.jobs[0].open[i].n)
+
+    def grow_subtree(self, Py_ssize_t part, Py_ssize_t place):
+        """Grow the open block number ``place`` with the scratch of thread ``part``, into an outcome of its own."""
+        cdef Job* j = &self.jobs[part]
+        cdef Block* b = self.jobs[0].open[place]
+        cdef int64_t where = b.record
+        cdef const double* value = self.jobs[0].out.values + where * j.K
+        cdef int code = -1
+        if part == 0:
+            raise ValueError("expected a thread of its own for a subtree, got 0")
+        with nogil:
+            outcome_init(&j.out, j.K)
+            b.record = outcome_add(&j.out, value, b.n)
+            if b.record == 0 and frontier_push(j, b) == 0:
+                self.jobs[0].open[place] = NULL
+                code = grow_all(j)
+            self.parts[place] = j.out
+            self.places[place] = where
+            outcome_init(&j.out, j.K)
+        self.finish(code)
+
+    def join(self):
+        """Put all subtrees into their places."""
+        cdef Py_ssize_t i
+        cdef int code = 0
+        for i in range(self.n_parts):
+            if code == 0 and outcome_merge(&self.jobs[0].out, self.places[i], &self.parts[i]) < 0:
+                code = -1
+            outcome_free(&self.parts[i])
+        self.n_parts = 0
+        self.jobs[0].open_count = 0
+        self.finish(code)
+
+    def halt(self):
+        """Make every thread stop soon."""
+        self.stop = 1
 
     def address(self):
         """Where the outcome is, for ``_flatten.arrays``."""
-        return <size_t> &self.job.out
+        return <size_t> &self.jobs[0].out
 
 
 cdef inline Py_ssize_t columns_of(int32_t size, int32_t test) noexcept nogil:
@@ -755,7 +995,7 @@ cdef inline const floating_t* contiguous(const Source* s, const floating_t* x, P
 
 
 cdef int column_ranges(const Source* s, const floating_t* x, floating_t* lows, floating_t* highs, int limit) noexcept nogil:
-    """Smallest and largest value of each column; 0 as soon as one spans ``limit`` or more.
+    """Smallest and largest value of each column; 0 as soon as one is found to span ``limit`` or more.
 
     Along rows where they are contiguous (C order), else along columns, by blocks of rows.
     """
@@ -792,8 +1032,10 @@ cdef inline int piece_codes(const Source* s, const floating_t* x, Py_ssize_t n, 
         return planes_codes_wide(x, n, low, codes, s.lanes)
 
 
-cdef int column_codes(const Source* s, const floating_t* x, const floating_t* lows, uint8_t* codes) noexcept nogil:
-    """value - low as bytes, column by column; 0 where some value is not a whole number above it.
+cdef int column_codes(
+    const Source* s, const floating_t* x, const floating_t* lows, uint8_t* codes, Py_ssize_t width
+) noexcept nogil:
+    """value - low as bytes, columns ``width`` places apart; 0 where some value is not a whole number above it.
 
     In C order some rows of some columns at a time are turned first.
     """
@@ -812,10 +1054,10 @@ cdef int column_codes(const Source* s, const floating_t* x, const floating_t* lo
                 bins_turn_wide(here + f, s.row, n, turned, BINS_STRIDED, s.lanes)
             for k in range(group):
                 bad |= piece_codes(s, <const floating_t*> (turned + k * BINS_STRIDED), n, lows[f + k],
-                                   codes + (f + k) * s.m + start)
+                                   codes + (f + k) * width + start)
             f += group
         while f < s.d:
-            bad |= piece_codes(s, contiguous(s, here + f * s.column, n), n, lows[f], codes + f * s.m + start)
+            bad |= piece_codes(s, contiguous(s, here + f * s.column, n), n, lows[f], codes + f * width + start)
             f += 1
         if bad:
             return 0
@@ -823,26 +1065,49 @@ cdef int column_codes(const Source* s, const floating_t* x, const floating_t* lo
     return 1
 
 
-def encode(const floating_t[:, :] X, uint8_t[:, ::1] codes, int32_t[::1] sizes, double[::1] lows, int limit):
-    """Byte codes of columns that hold whole numbers within ``limit`` of their smallest; False if one does not.
+cdef Source as_source(const floating_t[:, :] X, void* piece):
+    """How to read X."""
+    cdef Py_ssize_t size = sizeof(floating_t)
+    return Source(X.shape[0], X.shape[1], X.strides[0] // size, X.strides[1] // size, lanes_available(), piece)
 
-    X holds no NaN.
-    """
-    cdef Source s
-    cdef Py_ssize_t d = X.shape[1], f, size = sizeof(floating_t)
+
+cdef void* scratch_of(Py_ssize_t d, size_t size) except NULL:
+    """Room for two values per column and for a piece of the matrix."""
     cdef size_t memory = size * (2 * d + BINS_STRIDED * BINS_TURNED_SINGLE)
-    cdef int good
-    cdef floating_t* low = <floating_t*> malloc(memory)
-    if low == NULL:
+    cdef void* out = malloc(memory)
+    if out == NULL:
         raise MemoryError(f"expected {memory} bytes")
-    s = Source(X.shape[0], d, X.strides[0] // size, X.strides[1] // size, lanes_available(), low + 2 * d)
+    return out
+
+
+def ranges(const floating_t[:, :] X, double[::1] lows, double[::1] highs, int limit):
+    """Smallest and largest value of each column; False as soon as one is found to span ``limit`` or more.  No NaN."""
+    cdef Py_ssize_t d = X.shape[1], f
+    cdef floating_t* low = <floating_t*> scratch_of(d, sizeof(floating_t))
+    cdef Source s = as_source(X, low + 2 * d)
+    cdef int good
     with nogil:
         good = column_ranges(&s, &X[0, 0], low, low + d, limit)
         if good:
-            good = column_codes(&s, &X[0, 0], low, &codes[0, 0])
-        if good:
             for f in range(d):
-                lows[f] = low[f]
-                sizes[f] = <int32_t> (low[d + f] - low[f]) + 1
+                lows[f], highs[f] = low[f], low[d + f]
+        free(low)
+    return bool(good)
+
+
+def encode(const floating_t[:, :] X, const double[::1] lows, uint8_t[:, :] codes):
+    """value - low as bytes, one row of codes per column; False where a value is not a whole number above its low.
+
+    Values are less than 256 above; a row of codes is contiguous.
+    """
+    cdef Py_ssize_t d = X.shape[1], f
+    cdef floating_t* low = <floating_t*> scratch_of(d, sizeof(floating_t))
+    cdef Source s = as_source(X, low + 2 * d)
+    cdef int good
+    assert codes.strides[1] == 1 and codes.shape[0] == d and codes.shape[1] == X.shape[0]
+    with nogil:
+        for f in range(d):
+            low[f] = <floating_t> lows[f]
+        good = column_codes(&s, &X[0, 0], low, &codes[0, 0], codes.strides[0])
         free(low)
     return bool(good)

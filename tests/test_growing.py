@@ -108,7 +108,7 @@ def test_bits_and_lists_grow_the_same_tree(monkeypatch):
             y = rng.integers(0, n_classes, 700)
             bits = grow_tree(X, y, criterion, min_samples_leaf=2)
             with monkeypatch.context() as patch:
-                patch.setattr(growing, "_plant_bits", lambda data, rules: None)
+                patch.setattr(growing, "_plant_bits", lambda *arguments: None)
                 assert grow_tree(X, y, criterion, min_samples_leaf=2) == bits
 
 
@@ -239,6 +239,9 @@ def test_threads_change_nothing(jobs, monkeypatch):
         assert grow_tree(X, y, n_jobs=jobs) == grow_tree(X, y)
         assert grow_tree(X.round(0), y, n_jobs=jobs) == grow_tree(X.round(0), y)
         assert grow_tree(X, y, n_jobs=jobs, max_leaf_nodes=9) == grow_tree(X, y, max_leaf_nodes=9)
+        assert grow_tree(X.round(0), y, n_jobs=jobs, max_leaf_nodes=9) == grow_tree(X.round(0), y, max_leaf_nodes=9)
+        stopped = {"max_depth": 3, "criterion": "hypergeometric", "alpha": 0.3}
+        assert grow_tree(X.round(0), y, n_jobs=jobs, **stopped) == grow_tree(X.round(0), y, **stopped)
 
 
 # Multiway trees

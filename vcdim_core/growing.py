@@ -168,30 +168,76 @@ def _rules(
 def _grow_binary(data: Data, rules: _Rules, jobs: int) -> dict[str, npt.NDArray[Any]]:
     """Run the kernel that fits the data."""
     if data.weights is None and not data.has_missing and not (data.tests == SUBSET).any():
-        planted = _plant_bits(data, rules)
-        if planted is not None:
-            planted.run()
-            return _flatten.arrays(planted.address())
+        threads = min(jobs, data.X.shape[0] // _SHARED)
+        if threads < 2:
+            planted = _plant_bits(data, rules, None, 1)
+            if planted is not None:
+                planted.run()
+                return _flatten.arrays(planted.address())
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                planted = _plant_bits(data, rules, pool, threads)
+                if planted is not None:
+                    try:
+                        _share_bits(pool, planted, data.X.shape[0], threads, rules.max_leaves == 0)
+                    except BaseException:
+                        planted.halt()
+                        raise
+                    return _flatten.arrays(planted.address())
     return _grow_lists(data, rules, jobs)
 
 
-def _plant_bits(data: Data, rules: _Rules) -> _bitgrow.BitGrower | None:
+def _plant_bits(data: Data, rules: _Rules, pool: ThreadPoolExecutor | None, jobs: int) -> _bitgrow.BitGrower | None:
     """A grower on columns of bits, or None where some feature has too many values or others than whole numbers."""
     m, d = data.X.shape
     # A look at a few rows spares real data the pass over everything.
     sample = data.X[:: max(1, m // 16)]
     if bool((sample != np.floor(sample)).any()) or float(sample.max() - sample.min()) > 1e6:
         return None
+    run: Any = map if pool is None else pool.map
+    rows = [slice(m * part // jobs, m * (part + 1) // jobs) for part in range(jobs)]
+    lows, highs = np.empty((jobs, d)), np.empty((jobs, d))
+    if not all(run(lambda part: _bitgrow.ranges(data.X[rows[part]], lows[part], highs[part], _CODES), range(jobs))):
+        return None
+    low = lows.min(axis=0)
+    sizes = highs.max(axis=0) - low + 1
+    if sizes.max() > _CODES or int(np.where(data.tests == ONE, sizes, sizes - 1).sum()) > 16 * d:
+        return None
     codes = np.empty((d, m), dtype=np.uint8)
-    sizes, lows = np.empty(d, dtype=np.int32), np.empty(d)
-    if not _bitgrow.encode(data.X, codes, sizes, lows, _CODES):
+    if not all(run(lambda part: _bitgrow.encode(data.X[rows[part]], low, codes[:, rows[part]]), range(jobs))):
         return None
-    if int(np.where(data.tests == ONE, sizes, sizes - 1).sum()) > 16 * d:
-        return None
-    return _bitgrow.BitGrower(
-        codes, sizes, lows, data.tests, data.codes, int(data.classes.size), rules.criterion, rules.least,
-        rules.max_depth, rules.max_leaves, rules.min_split, rules.min_gain, rules.alpha,
+    grower = _bitgrow.BitGrower(
+        codes, sizes.astype(np.int32), low, data.tests, data.codes, int(data.classes.size), rules.criterion, rules.least,
+        rules.max_depth, rules.max_leaves, rules.min_split, rules.min_gain, rules.alpha, jobs + 1 if jobs > 1 else 1,
     )  # fmt: skip
+    cuts = [d * part // jobs for part in range(jobs + 1)]
+    list(run(grower.plant_columns, cuts[:-1], cuts[1:]))
+    grower.plant()
+    return grower
+
+
+def _share_bits(pool: ThreadPoolExecutor, grower: _bitgrow.BitGrower, m: int, jobs: int, depth_first: bool) -> None:
+    """Share the work out: the children of large nodes, wave by wave, then whole subtrees."""
+    limit = max(m // (8 * jobs), _SHARED)
+    threads = list(range(1, jobs + 1))
+
+    def with_thread(method: Any, places: Any) -> None:
+        def one(place: int) -> None:
+            thread = threads.pop()
+            try:
+                method(thread, place)
+            finally:
+                threads.append(thread)
+
+        for future in [pool.submit(one, place) for place in places]:
+            future.result()
+
+    while count := grower.wave(limit):
+        with_thread(grower.build, range(count))
+        grower.close()
+    if depth_first:
+        with_thread(grower.grow_subtree, grower.subtrees())
+        grower.join()
 
 
 def _grow_lists(data: Data, rules: _Rules, jobs: int) -> dict[str, npt.NDArray[Any]]:
