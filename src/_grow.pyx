@@ -43,6 +43,7 @@ cdef struct Open:
     Py_ssize_t end
     Py_ssize_t depth
     Best best               # its best split, feature -1 without one
+    Py_ssize_t left         # rows that go left, once it is settled
     double priority         # best first: weighted gain
 
 
@@ -191,6 +192,7 @@ cdef void settle(Worker* w, Open* t) noexcept nogil:
             rows += w.runs[run].rows
             run += 1
         record.set_end = w.out.set_count
+    t.left = 0
     for i in range(n):
         left = i < t.best.position
         if data.general or record.test != THRESHOLD:
@@ -198,6 +200,7 @@ cdef void settle(Worker* w, Open* t) noexcept nogil:
             left = goes_left(&w.out, record, value, t.best.missing_left)
             if value != value:
                 record.missing_left = <int8_t> t.best.missing_left
+        t.left += left
         data.marks[a[i] & w.node.mask] = <uint8_t> left
         table[(0 if left else K) + (a[i] >> w.node.shift)] += (
             w.node.w[a[i] & w.node.mask] if w.node.w != NULL else 1.0)
@@ -355,17 +358,10 @@ _pending = []
 
 
 cdef int make_children(Worker* w, Open* t, Open* children, int* wanted) noexcept nogil:
-    """Add the two child records of a settled node whose rows are marked; says which need a search; -1 without memory."""
-    cdef Py_ssize_t K = w.node.K, i, rows = 0, n = t.end - t.start, side
-    cdef uint32_t* a = list_of(w.data, t.best.feature) + t.start
+    """Add the two child records of a node that was settled just now; says which need a search; -1 without memory."""
+    cdef Py_ssize_t K = w.node.K, side, rows = t.left
     cdef double* table = w.scratch + 4 * K
     cdef int64_t made
-    for i in range(2 * K):
-        table[i] = 0.0
-    for i in range(n):
-        rows += w.data.marks[a[i] & w.node.mask]
-        table[(0 if w.data.marks[a[i] & w.node.mask] else K) + (a[i] >> w.node.shift)] += (
-            w.node.w[a[i] & w.node.mask] if w.node.w != NULL else 1.0)
     wanted[0] = 0
     for side in range(2):
         children[side].start = t.start + (rows if side else 0)

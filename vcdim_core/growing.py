@@ -132,6 +132,7 @@ def grow_tree(
     rest = {
         "classes": data.classes, "n_features": data.X.shape[1], "takes_missing": missing == "best",
         "feature_names": feature_names, "categories": categories, "criterion": criterion,
+        "weighted": data.weights is not None,
     }  # fmt: skip
     if feature_names is not None and len(feature_names) != data.X.shape[1]:
         raise ValueError(f"expected {data.X.shape[1]} feature names, got {len(feature_names)}")

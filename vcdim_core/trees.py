@@ -481,7 +481,7 @@ def _rebuild(*state: Any) -> Tree:
 def tree_from_arrays(arrays: Mapping[str, npt.NDArray[Any]], **rest: Any) -> Tree:
     """Return the binary tree that a growing kernel described.
 
-    ``rest`` gives classes, n_features, takes_missing, feature_names, categories and criterion.
+    ``rest`` gives classes, n_features, takes_missing, feature_names, categories, criterion and weighted.
     """
     left, right = arrays["left"], arrays["right"]
     inner = left >= 0
@@ -498,9 +498,12 @@ def tree_from_arrays(arrays: Mapping[str, npt.NDArray[Any]], **rest: Any) -> Tre
     for node in np.flatnonzero(sizes).tolist():
         stored = arrays["sets"][arrays["set_start"][node] : arrays["set_end"][node]]
         sets[set_starts[node] : set_starts[node + 1]] = np.sort(stored)
-    weight = _row_sums(arrays["value"])
+    # Rows that all count once are their own weight.
+    weight = _row_sums(arrays["value"]) if rest["weighted"] else arrays["n_samples"]
     heavier = np.where(weight[left] >= weight[right], 0, 1)
     missing = np.where(inner, np.where(arrays["missing_left"] < 0, heavier, 1 - arrays["missing_left"]), -1)
+    for array in (*arrays.values(), starts, child, set_starts, sets):
+        array.flags.writeable = False  # nobody else holds them, so that the tree need not copy them
     return _rebuild(
         arrays["feature"], arrays["test"], arrays["threshold"], starts, child, set_starts, sets, missing,
         arrays["value"], arrays["n_samples"], arrays["gain"], rest["classes"], rest["n_features"],
@@ -526,7 +529,11 @@ def _as_rows(rows: Sequence[Sequence[Any]], dtype: Any) -> tuple[npt.NDArray[np.
 
 
 def _frozen(array: Any, dtype: Any) -> npt.NDArray[Any]:
-    """A read-only contiguous copy."""
+    """A read-only contiguous copy; an array that is so already serves as it is."""
+    if isinstance(array, np.ndarray) and dtype is not None and array.dtype == dtype:
+        flags = array.flags
+        if flags.owndata and flags.c_contiguous and not flags.writeable:
+            return array
     out = np.array(array, dtype=dtype, order="C")
     out.flags.writeable = False
     return out
