@@ -49,6 +49,8 @@ cdef extern from "bins.h" nogil:
     void bins_add_wide(const double*, const uint8_t*, Py_ssize_t, const BinsCut*, int32_t, uint32_t*, int)
     void bins_add_rare_single(const float*, const uint8_t*, Py_ssize_t, const BinsCut*, float, int32_t, uint32_t*, int)
     void bins_add_rare_wide(const double*, const uint8_t*, Py_ssize_t, const BinsCut*, double, int32_t, uint32_t*, int)
+    int bins_nan_single(const float*, Py_ssize_t, int)
+    int bins_nan_wide(const double*, Py_ssize_t, int)
     void bins_range_single(const float*, Py_ssize_t, float*, float*, int)
     void bins_range_wide(const double*, Py_ssize_t, double*, double*, int)
     void bins_range_rows_single(const float*, Py_ssize_t, Py_ssize_t, Py_ssize_t, float*, float*, int)
@@ -104,6 +106,8 @@ cdef struct Search:
     double* best            # left counts of the answer
     double* T
     char* piece             # BINS_CHUNK values, or some columns of BINS_STRIDED
+    char* held              # a whole column, copied where columns are strided
+    Py_ssize_t held_feature # which, -1 before
     # the answer
     double score
     Py_ssize_t feature
@@ -121,6 +125,8 @@ cdef inline const real_t* piece_of(
     cdef const real_t* x = X + start * s.row_step + f * s.column_step
     if s.row_step == 1:
         return x
+    if s.held_feature == f:
+        return <const real_t*> s.held + start
     if real_t is float:
         bins_gather_single(x, s.row_step, n, <float*> s.piece, s.node.wide)
     else:
@@ -134,41 +140,29 @@ cdef inline Py_ssize_t piece_size(const Search* s, Py_ssize_t start) noexcept no
     return most if start + most < s.m else s.m - start
 
 
+cdef inline const real_t* whole_column(Search* s, const real_t* X, Py_ssize_t f, Py_ssize_t* step) noexcept nogil:
+    """A column and the step between its rows, which is 1 for one that is held."""
+    step[0] = 1 if s.held_feature == f else s.row_step
+    return <const real_t*> s.held if s.held_feature == f else X + f * s.column_step
+
+
+cdef void hold_column(Search* s, const real_t* X, Py_ssize_t f) noexcept nogil:
+    """Copy a strided column: to read one value of each row is to read the whole matrix, so once is enough."""
+    if s.row_step == 1:
+        return
+    if real_t is float:
+        bins_gather_single(X + f * s.column_step, s.row_step, s.m, <float*> s.held, s.node.wide)
+    else:
+        bins_gather_wide(X + f * s.column_step, s.row_step, s.m, <double*> s.held, s.node.wide)
+    s.held_feature = f
+
+
 cdef inline int32_t bin_of(const BinsCut* cut, real_t value) noexcept nogil:
     return bins_of_single(value, cut) if real_t is float else bins_of_wide(value, cut)
 
 
 cdef inline uint32_t key_of(real_t value) noexcept nogil:
     return bins_key_single(value) if real_t is float else bins_key_wide(value)
-
-
-cdef void find_ranges(Search* s, const real_t* X, real_t* lows, real_t* highs) noexcept nogil:
-    """Smallest and largest value of every column: along rows where they are contiguous, else along columns."""
-    cdef Py_ssize_t f
-    for f in range(s.d):
-        lows[f] = highs[f] = X[f * s.column_step]
-    if s.column_step == 1 and s.row_step != 1:
-        if real_t is float:
-            bins_range_rows_single(X, s.row_step, s.m, s.d, lows, highs, s.node.wide)
-        else:
-            bins_range_rows_wide(X, s.row_step, s.m, s.d, lows, highs, s.node.wide)
-        return
-    for f in range(s.d):
-        range_of_column(s, X, f, &lows[f], &highs[f])
-
-
-cdef inline void range_of_column(Search* s, const real_t* X, Py_ssize_t f, real_t* low, real_t* high) noexcept nogil:
-    """Smallest and largest value of one column."""
-    cdef Py_ssize_t start = 0, n
-    cdef const real_t* x
-    while start < s.m:
-        n = piece_size(s, start)
-        x = piece_of(s, X, f, start, n)
-        if real_t is float:
-            bins_range_single(x, n, low, high, s.node.wide)
-        else:
-            bins_range_wide(x, n, low, high, s.node.wide)
-        start += n
 
 
 cdef int fullest(Search* s, const real_t* X, Py_ssize_t f, const BinsCut* cut) noexcept nogil:
@@ -493,20 +487,20 @@ cdef void scan_rows(
     The repeated value, if its bin is live, takes its place among them as one group.  Before each value moves left, the
     gap below it is a candidate if the value before lies in the same bin: gaps between bins are borders.
     """
-    cdef const real_t* x = X + f * s.column_step
+    cdef Py_ssize_t i = 0, k, step
+    cdef const real_t* x = whole_column(s, X, f, &step)
     cdef const uint32_t* h = s.counts + f * s.B * s.K
     cdef const BinsCut* cut = &s.columns[f].cut
     cdef double* l = s.scratch
     cdef double nl = 0.0
-    cdef Py_ssize_t i = 0, k
     cdef int32_t b = 0, at = 0, last = -1
     cdef real_t value = 0, before = 0, heavy = <real_t> s.heavy.value
     cdef int waiting = not whole and s.heavy.value == s.heavy.value and s.live[s.heavy.bin], is_group
     for k in range(s.K):
         l[k] = 0.0
     while i < count or waiting:
-        is_group = waiting and (i == count or heavy < x[<uint32_t> rows[i] * s.row_step])
-        value = heavy if is_group else x[<uint32_t> rows[i] * s.row_step]
+        is_group = waiting and (i == count or heavy < x[<uint32_t> rows[i] * step])
+        value = heavy if is_group else x[<uint32_t> rows[i] * step]
         if not whole:
             b = bin_of(cut, value)
             at = pass_bins(s, h, at, b, l, &nl)
@@ -547,8 +541,9 @@ cdef void settle_border(Search* s, const real_t* X) noexcept nogil:
 
 cdef void refine(Search* s, const real_t* X, Py_ssize_t f) noexcept nogil:
     """Look into the live bins of one column."""
-    cdef Py_ssize_t i, crowded, count = s.m
+    cdef Py_ssize_t i, crowded, step, count = s.m
     cdef int whole = s.columns[f].state == UNBINNED
+    cdef const real_t* x
     cdef uint64_t* sorted_rows
     if s.columns[f].state == CONSTANT:
         return
@@ -564,6 +559,7 @@ cdef void refine(Search* s, const real_t* X, Py_ssize_t f) noexcept nogil:
         if s.heavy.value == s.heavy.value:
             s.heavy.bin = bin_of(&s.columns[f].cut, <real_t> s.heavy.value)
         elif crowded >= 0:
+            hold_column(s, X, f)
             find_heavy(s, X, f, crowded)
         if s.heavy.value == s.heavy.value and s.live[s.heavy.bin]:
             bound_around_heavy(s, f)
@@ -572,23 +568,21 @@ cdef void refine(Search* s, const real_t* X, Py_ssize_t f) noexcept nogil:
                 break
         else:
             return
+        if s.held_feature != f:
+            hold_column(s, X, f)
         count = select_rows(s, X, f)
     if s.feature == f:
         settle_border(s, X)
-    sorted_rows = sort_items(X + f * s.column_step, s.row_step, s.rows, s.spare, count)
+    x = whole_column(s, X, f, &step)
+    sorted_rows = sort_items(x, step, s.rows, s.spare, count)
     scan_rows(s, X, f, sorted_rows, count, whole)
 
 
-cdef int run(Search* s, const real_t* X) noexcept nogil:
-    """The whole search; 0 when no column has two values, -1 without memory."""
+cdef int run(Search* s, const real_t* X, const double* lows, const double* highs) noexcept nogil:
+    """The whole search, given the range of each column; 0 when no column has two values."""
     cdef Py_ssize_t f, first
-    cdef real_t* ranges = <real_t*> malloc(2 * s.d * sizeof(real_t))
-    if ranges == NULL:
-        return -1
-    find_ranges(s, X, ranges, ranges + s.d)
     for f in range(s.d):
-        set_column(s, X, f, ranges[f], ranges[s.d + f])
-    free(ranges)
+        set_column(s, X, f, <real_t> lows[f], <real_t> highs[f])
     # Contiguous columns one by one: a histogram stays in the first cache.
     if s.row_step == 1:
         for f in range(s.d):
@@ -617,11 +611,13 @@ cdef int run(Search* s, const real_t* X) noexcept nogil:
 
 cdef void search_free(Search* s) noexcept nogil:
     free(s.classes); free(s.counts); free(s.columns); free(s.live); free(s.rows); free(s.spare); free(s.scratch)
-    free(s.T); free(s.piece); free(s.repeats)
+    free(s.T); free(s.piece); free(s.repeats); free(s.held)
 
 
-cdef int search_init(Search* s, Py_ssize_t m, Py_ssize_t d, Py_ssize_t K, int criterion, Py_ssize_t least) noexcept nogil:
-    """Allocate everything; -1 without memory."""
+cdef int search_init(
+    Search* s, Py_ssize_t m, Py_ssize_t d, Py_ssize_t K, int criterion, Py_ssize_t least, size_t held
+) noexcept nogil:
+    """Allocate everything, with ``held`` bytes for a column; -1 without memory."""
     cdef Py_ssize_t i
     cdef int tabled = criterion == HYPERGEOMETRIC or criterion == 2 or criterion == 3
     s.m, s.d, s.K = m, d, K
@@ -639,8 +635,10 @@ cdef int search_init(Search* s, Py_ssize_t m, Py_ssize_t d, Py_ssize_t K, int cr
     s.T = <double*> malloc(8 * (m + 1)) if tabled else NULL
     s.piece = <char*> malloc(BINS_CHUNK * 16)
     s.repeats = <uint32_t*> calloc(d * K, 4)
+    s.held = <char*> malloc(held + 1)
+    s.held_feature = -1
     if (s.classes == NULL or s.counts == NULL or s.columns == NULL or s.live == NULL or s.rows == NULL
-            or s.spare == NULL or s.scratch == NULL or s.piece == NULL or s.repeats == NULL
+            or s.spare == NULL or s.scratch == NULL or s.piece == NULL or s.repeats == NULL or s.held == NULL
             or (tabled and s.T == NULL)):
         return -1
     if tabled:
@@ -653,9 +651,9 @@ cdef int search_init(Search* s, Py_ssize_t m, Py_ssize_t d, Py_ssize_t K, int cr
     return 0
 
 
-def search(const real_t[:, :] X, const int32_t[::1] y, Py_ssize_t K, int criterion, Py_ssize_t least,
-           Py_ssize_t first, Py_ssize_t last):
-    """Best threshold over the features [first, last); no weights, no NaN, at most 256 classes.
+def search(const real_t[:, :] X, const int32_t[::1] y, const double[::1] lows, const double[::1] highs, Py_ssize_t K,
+           int criterion, Py_ssize_t least, Py_ssize_t first, Py_ssize_t last):
+    """Best threshold over the features [first, last), given their ranges; no weights, no NaN, at most 256 classes.
 
     Returns ``None`` or ``(feature, 0, gain, p_value, score, details)`` as ``_split.search`` does.
     """
@@ -665,9 +663,9 @@ def search(const real_t[:, :] X, const int32_t[::1] y, Py_ssize_t K, int criteri
     cdef double rows = 0.0
     cdef double* N
     try:
-        if search_init(&s, m, last - first, K, criterion, least) < 0:
-            raise MemoryError(f"expected memory for the histograms of {m} rows")
         s.row_step = X.strides[0] // <Py_ssize_t> sizeof(real_t)
+        if search_init(&s, m, last - first, K, criterion, least, 0 if s.row_step == 1 else m * sizeof(real_t)) < 0:
+            raise MemoryError(f"expected memory for the histograms of {m} rows")
         s.column_step = X.strides[1] // <Py_ssize_t> sizeof(real_t)
         N = s.scratch + K
         with nogil:
@@ -677,9 +675,7 @@ def search(const real_t[:, :] X, const int32_t[::1] y, Py_ssize_t K, int criteri
             for k in range(K):
                 N[k] = s.repeats[k]
             node_set(&s.node, N)
-            code = run(&s, &X[0, first])
-        if code < 0:
-            raise MemoryError("expected memory for the ranges of the columns")
+            code = run(&s, &X[0, first], &lows[first], &highs[first])
         if code == 0:
             return None
         table = [s.best[k] for k in range(K)] + [N[k] - s.best[k] for k in range(K)]
@@ -690,6 +686,78 @@ def search(const real_t[:, :] X, const int32_t[::1] y, Py_ssize_t K, int criteri
                 (midpoint(s.below, s.above), (), int(rows), table, p, False))
     finally:
         search_free(&s)
+
+
+cdef int range_rows(const real_t* x, Py_ssize_t step, Py_ssize_t n, Py_ssize_t d, real_t* low, real_t* high, int lanes) noexcept nogil:
+    """Widen the range of every column by n rows of d contiguous values."""
+    if real_t is float:
+        bins_range_rows_single(x, step, n, d, low, high, lanes)
+    else:
+        bins_range_rows_wide(x, step, n, d, low, high, lanes)
+    return 0
+
+
+def ranges(const real_t[:, :] X, double[::1] lows, double[::1] highs):
+    """Smallest and largest value of each column, one pass; False, and no ranges, if X holds a NaN."""
+    cdef Py_ssize_t m = X.shape[0], d = X.shape[1], f, size = sizeof(real_t), start, n
+    cdef Py_ssize_t row = X.strides[0] // size, column = X.strides[1] // size
+    cdef Py_ssize_t most = BINS_CHUNK if row == 1 else BINS_STRIDED
+    cdef int lanes = lanes_available(), nan = 0
+    cdef real_t* low = <real_t*> malloc(size * (2 * d + BINS_CHUNK))
+    cdef real_t* high = low + d
+    cdef real_t* piece = high + d
+    cdef const real_t* x = &X[0, 0]
+    cdef const real_t* here
+    if low == NULL:
+        raise MemoryError(f"expected {2 * size * d} bytes")
+    with nogil:
+        for f in range(d):
+            low[f] = high[f] = x[f * column]
+        start = 0
+        while start < m and not nan:
+            n = most if start + most < m else m - start
+            here = x + start * row
+            if column == 1 and row != 1:
+                range_rows(here, row, n, d, low, high, lanes)
+                if row == d:
+                    nan = has_nan(here, n * d, lanes)
+                else:
+                    for f in range(n):
+                        nan |= has_nan(here + f * row, d, lanes)
+            else:
+                for f in range(d):
+                    nan |= range_part(here + f * column, row, n, piece, &low[f], &high[f], lanes)
+            start += n
+        if not nan:
+            for f in range(d):
+                lows[f], highs[f] = low[f], high[f]
+        free(low)
+    return not nan
+
+
+cdef inline int has_nan(const real_t* x, Py_ssize_t n, int lanes) noexcept nogil:
+    """Whether some of n contiguous values is NaN."""
+    if real_t is float:
+        return bins_nan_single(x, n, lanes)
+    else:
+        return bins_nan_wide(x, n, lanes)
+
+
+cdef inline int range_part(
+    const real_t* x, Py_ssize_t step, Py_ssize_t n, real_t* piece, real_t* low, real_t* high, int lanes
+) noexcept nogil:
+    """Widen a range by n values of a column; whether some of them is NaN."""
+    if step != 1:
+        if real_t is float:
+            bins_gather_single(x, step, n, piece, lanes)
+        else:
+            bins_gather_wide(x, step, n, piece, lanes)
+        x = piece
+    if real_t is float:
+        bins_range_single(x, n, low, high, lanes)
+    else:
+        bins_range_wide(x, n, low, high, lanes)
+    return has_nan(x, n, lanes)
 
 
 cdef tuple judge(list counts, const double* N, Py_ssize_t K, int criterion):

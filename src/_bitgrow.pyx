@@ -81,10 +81,6 @@ cdef extern from "bins.h" nogil:
         BINS_TURNED_WIDE
     void bins_gather_single(const float*, Py_ssize_t step, Py_ssize_t n, float* out, int lanes)
     void bins_gather_wide(const double*, Py_ssize_t step, Py_ssize_t n, double* out, int lanes)
-    void bins_range_single(const float*, Py_ssize_t, float*, float*, int)
-    void bins_range_wide(const double*, Py_ssize_t, double*, double*, int)
-    void bins_range_rows_single(const float*, Py_ssize_t, Py_ssize_t, Py_ssize_t, float*, float*, int)
-    void bins_range_rows_wide(const double*, Py_ssize_t, Py_ssize_t, Py_ssize_t, double*, double*, int)
     void bins_turn_single(const float*, Py_ssize_t step, Py_ssize_t n, float* out, Py_ssize_t width, int lanes)
     void bins_turn_wide(const double*, Py_ssize_t step, Py_ssize_t n, double* out, Py_ssize_t width, int lanes)
 
@@ -994,36 +990,6 @@ cdef inline const floating_t* contiguous(const Source* s, const floating_t* x, P
     return <const floating_t*> s.piece
 
 
-cdef int column_ranges(const Source* s, const floating_t* x, floating_t* lows, floating_t* highs, int limit) noexcept nogil:
-    """Smallest and largest value of each column; 0 as soon as one is found to span ``limit`` or more.
-
-    Along rows where they are contiguous (C order), else along columns, by blocks of rows.
-    """
-    cdef Py_ssize_t start = 0, n, f
-    cdef const floating_t* here
-    for f in range(s.d):
-        lows[f] = highs[f] = x[f * s.column]
-    while start < s.m:
-        n = BINS_STRIDED if start + BINS_STRIDED < s.m else s.m - start
-        here = x + start * s.row
-        if s.column == 1:
-            if floating_t is float:
-                bins_range_rows_single(here, s.row, n, s.d, lows, highs, s.lanes)
-            else:
-                bins_range_rows_wide(here, s.row, n, s.d, lows, highs, s.lanes)
-        else:
-            for f in range(s.d):
-                if floating_t is float:
-                    bins_range_single(contiguous(s, here + f * s.column, n), n, &lows[f], &highs[f], s.lanes)
-                else:
-                    bins_range_wide(contiguous(s, here + f * s.column, n), n, &lows[f], &highs[f], s.lanes)
-        for f in range(s.d):
-            if not (highs[f] - lows[f] < limit):
-                return 0
-        start += n
-    return 1
-
-
 cdef inline int piece_codes(const Source* s, const floating_t* x, Py_ssize_t n, floating_t low, uint8_t* codes) noexcept nogil:
     """Codes of n contiguous values; 1 where one is no whole number above ``low``."""
     if floating_t is float:
@@ -1072,27 +1038,12 @@ cdef Source as_source(const floating_t[:, :] X, void* piece):
 
 
 cdef void* scratch_of(Py_ssize_t d, size_t size) except NULL:
-    """Room for two values per column and for a piece of the matrix."""
-    cdef size_t memory = size * (2 * d + BINS_STRIDED * BINS_TURNED_SINGLE)
+    """Room for one value per column and for a piece of the matrix."""
+    cdef size_t memory = size * (d + BINS_STRIDED * BINS_TURNED_SINGLE)
     cdef void* out = malloc(memory)
     if out == NULL:
         raise MemoryError(f"expected {memory} bytes")
     return out
-
-
-def ranges(const floating_t[:, :] X, double[::1] lows, double[::1] highs, int limit):
-    """Smallest and largest value of each column; False as soon as one is found to span ``limit`` or more.  No NaN."""
-    cdef Py_ssize_t d = X.shape[1], f
-    cdef floating_t* low = <floating_t*> scratch_of(d, sizeof(floating_t))
-    cdef Source s = as_source(X, low + 2 * d)
-    cdef int good
-    with nogil:
-        good = column_ranges(&s, &X[0, 0], low, low + d, limit)
-        if good:
-            for f in range(d):
-                lows[f], highs[f] = low[f], low[d + f]
-        free(low)
-    return bool(good)
 
 
 def encode(const floating_t[:, :] X, const double[::1] lows, uint8_t[:, :] codes):
@@ -1102,7 +1053,7 @@ def encode(const floating_t[:, :] X, const double[::1] lows, uint8_t[:, :] codes
     """
     cdef Py_ssize_t d = X.shape[1], f
     cdef floating_t* low = <floating_t*> scratch_of(d, sizeof(floating_t))
-    cdef Source s = as_source(X, low + 2 * d)
+    cdef Source s = as_source(X, low + d)
     cdef int good
     assert codes.strides[1] == 1 and codes.shape[0] == d and codes.shape[1] == X.shape[0]
     with nogil:

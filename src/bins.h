@@ -109,15 +109,31 @@ LANES_INLINE uint32_t bins_key_wide(double x) {
     LANES_INLINE void bins_border_##NAME##_body(const REAL *x, ptrdiff_t n, const BinsCut *cut, int32_t border,     \
                                                 REAL *below, REAL *above) {                                         \
         int32_t at[BINS_CHUNK];                                                                                     \
-        REAL low = *below, high = *above;                                                                           \
+        REAL low[8], high[8];                                                                                       \
+        ptrdiff_t i = 0;                                                                                            \
         bins_all_##NAME(x, n, cut, at);                                                                             \
-        for (ptrdiff_t i = 0; i < n; i++) {                                                                         \
-            REAL a = at[i] <= border ? x[i] : low, b = at[i] <= border ? high : x[i];                               \
-            low = a > low ? a : low;                                                                                \
-            high = b < high ? b : high;                                                                             \
+        for (int j = 0; j < 8; j++) low[j] = *below, high[j] = *above;                                              \
+        for (; i + 8 <= n; i += 8)                                                                                  \
+            for (int j = 0; j < 8; j++) {                                                                           \
+                REAL a = at[i + j] <= border ? x[i + j] : low[j], b = at[i + j] <= border ? high[j] : x[i + j];     \
+                low[j] = a > low[j] ? a : low[j];                                                                   \
+                high[j] = b < high[j] ? b : high[j];                                                                \
+            }                                                                                                       \
+        for (; i < n; i++) {                                                                                        \
+            REAL a = at[i] <= border ? x[i] : low[0], b = at[i] <= border ? high[0] : x[i];                         \
+            low[0] = a > low[0] ? a : low[0];                                                                       \
+            high[0] = b < high[0] ? b : high[0];                                                                    \
         }                                                                                                           \
-        *below = low;                                                                                               \
-        *above = high;                                                                                              \
+        for (int j = 0; j < 8; j++) {                                                                               \
+            *below = low[j] > *below ? low[j] : *below;                                                             \
+            *above = high[j] < *above ? high[j] : *above;                                                           \
+        }                                                                                                           \
+    }                                                                                                               \
+    /* Whether some of n contiguous values is NaN. */                                                               \
+    LANES_INLINE int bins_nan_##NAME##_body(const REAL *x, ptrdiff_t n) {                                           \
+        int out = 0;                                                                                                \
+        for (ptrdiff_t i = 0; i < n; i++) out |= x[i] != x[i];                                                      \
+        return out;                                                                                                 \
     }                                                                                                               \
     /* How many of n values equal `value`; those of class k are added to counts[k]. */                              \
     LANES_INLINE ptrdiff_t bins_equal_##NAME##_body(const REAL *x, const uint8_t *y, ptrdiff_t n, REAL value,       \
@@ -168,6 +184,7 @@ LANES_INLINE uint32_t bins_key_wide(double x) {
                                                       REAL *low, REAL *high) {                                      \
         bins_range_rows_##NAME##_body(x, step, n, d, low, high);                                                    \
     }                                                                                                               \
+    TARGET static int bins_nan_##NAME##SUFFIX(const REAL *x, ptrdiff_t n) { return bins_nan_##NAME##_body(x, n); }   \
     TARGET static ptrdiff_t bins_select_##NAME##SUFFIX(const REAL *x, ptrdiff_t n, const BinsCut *cut,              \
                                                        const uint8_t *live, REAL heavy, uint64_t first,             \
                                                        uint64_t *out) {                                             \
@@ -304,6 +321,9 @@ LANES_TARGET static void bins_turn_wide_avx2(const double *x, ptrdiff_t step, pt
     static inline void bins_range_rows_##NAME(const REAL *x, ptrdiff_t step, ptrdiff_t n, ptrdiff_t d, REAL *low,   \
                                               REAL *high, int lanes) {                                              \
         BINS_CHOOSE(bins_range_rows_##NAME, (x, step, n, d, low, high));                                            \
+    }                                                                                                               \
+    static inline int bins_nan_##NAME(const REAL *x, ptrdiff_t n, int lanes) {                                      \
+        BINS_CHOOSE(bins_nan_##NAME, (x, n));                                                                       \
     }                                                                                                               \
     static inline ptrdiff_t bins_select_##NAME(const REAL *x, ptrdiff_t n, const BinsCut *cut, const uint8_t *live, \
                                                REAL heavy, uint64_t first, uint64_t *out, int lanes) {              \

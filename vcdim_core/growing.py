@@ -197,12 +197,10 @@ def _plant_bits(data: Data, rules: _Rules, pool: ThreadPoolExecutor | None, jobs
         return None
     run: Any = map if pool is None else pool.map
     rows = [slice(m * part // jobs, m * (part + 1) // jobs) for part in range(jobs)]
-    lows, highs = np.empty((jobs, d)), np.empty((jobs, d))
-    if not all(run(lambda part: _bitgrow.ranges(data.X[rows[part]], lows[part], highs[part], _CODES), range(jobs))):
-        return None
-    low = lows.min(axis=0)
-    sizes = highs.max(axis=0) - low + 1
-    if sizes.max() > _CODES or int(np.where(data.tests == ONE, sizes, sizes - 1).sum()) > 16 * d:
+    low, high = data.ranges if data.ranges is not None else (data.X.min(axis=0), data.X.max(axis=0))
+    low = low.astype(np.float64, copy=False)
+    sizes = high - low + 1
+    if not sizes.max() <= _CODES or int(np.where(data.tests == ONE, sizes, sizes - 1).sum()) > 16 * d:
         return None
     codes = np.empty((d, m), dtype=np.uint8)
     if not all(run(lambda part: _bitgrow.encode(data.X[rows[part]], low, codes[:, rows[part]]), range(jobs))):
