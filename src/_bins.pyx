@@ -57,8 +57,6 @@ cdef extern from "bins.h" nogil:
     void bins_range_rows_wide(const double*, Py_ssize_t, Py_ssize_t, Py_ssize_t, double*, double*, int)
     Py_ssize_t bins_select_single(const float*, Py_ssize_t, const BinsCut*, const uint8_t*, float, uint64_t, uint64_t*, int)
     Py_ssize_t bins_select_wide(const double*, Py_ssize_t, const BinsCut*, const uint8_t*, double, uint64_t, uint64_t*, int)
-    void bins_border_single(const float*, Py_ssize_t, const BinsCut*, int32_t, float*, float*, int)
-    void bins_border_wide(const double*, Py_ssize_t, const BinsCut*, int32_t, double*, double*, int)
     enum:
         BINS_TURNED_SINGLE
         BINS_TURNED_WIDE
@@ -100,6 +98,7 @@ cdef struct Search:
     Heavy heavy             # of the column at hand
     uint32_t* repeats       # d x K: rows of the repeated value of each column
     uint8_t* live           # B
+    uint8_t* beside         # B: the two bins beside a border
     uint64_t* rows          # m: rows of live bins
     uint64_t* spare
     double* scratch         # l, N, best l: 3 K
@@ -438,8 +437,10 @@ cdef void bound_around_heavy(Search* s, Py_ssize_t f) noexcept nogil:
 
 # ---- inside the bins ------------------------------------------------------------------------------------------------
 
-cdef Py_ssize_t select_rows(Search* s, const real_t* X, Py_ssize_t f) noexcept nogil:
-    """Collect the rows of the live bins of a column, the repeated value left out; returns how many."""
+cdef Py_ssize_t select_rows(
+    Search* s, const real_t* X, Py_ssize_t f, const uint8_t* live, double heavy, uint64_t* out
+) noexcept nogil:
+    """Collect the rows of the marked bins of a column, the repeated value left out; returns how many."""
     cdef Py_ssize_t start = 0, n, got = 0
     cdef const real_t* x
     cdef const BinsCut* cut = &s.columns[f].cut
@@ -447,9 +448,9 @@ cdef Py_ssize_t select_rows(Search* s, const real_t* X, Py_ssize_t f) noexcept n
         n = piece_size(s, start)
         x = piece_of(s, X, f, start, n)
         if real_t is float:
-            got += bins_select_single(x, n, cut, s.live, <float> s.heavy.value, start, s.rows + got, s.node.wide)
+            got += bins_select_single(x, n, cut, live, <float> heavy, start, out + got, s.node.wide)
         else:
-            got += bins_select_wide(x, n, cut, s.live, s.heavy.value, start, s.rows + got, s.node.wide)
+            got += bins_select_wide(x, n, cut, live, heavy, start, out + got, s.node.wide)
         start += n
     return got
 
@@ -519,24 +520,42 @@ cdef void scan_rows(
 
 
 cdef void settle_border(Search* s, const real_t* X) noexcept nogil:
-    """The values next to the border that is the answer."""
-    cdef Py_ssize_t start = 0, n
+    """The values next to the border that is the answer: the extremes of the two filled bins beside it."""
+    cdef const uint32_t* h = s.counts + s.feature * s.B * s.K
+    cdef Py_ssize_t i, step, count
+    cdef int32_t low, high
     cdef const real_t* x
-    cdef real_t low, high
+    cdef real_t value, below, above
     if s.feature < 0 or s.border < 0:
         return
-    low, high = <real_t> -INFINITY, <real_t> INFINITY
-    while start < s.m:
-        n = piece_size(s, start)
-        x = piece_of(s, X, s.feature, start, n)
-        if real_t is float:
-            bins_border_single(x, n, &s.columns[s.feature].cut, s.border, &low, &high, s.node.wide)
+    low, high = s.border, s.border + 1
+    while bin_is_empty(s, h, low):
+        low -= 1
+    while bin_is_empty(s, h, high):
+        high += 1
+    memset(s.beside, 0, s.B)
+    s.beside[low] = s.beside[high] = 1
+    count = select_rows(s, X, s.feature, s.beside, NAN, s.spare)
+    x = whole_column(s, X, s.feature, &step)
+    below, above = <real_t> -INFINITY, <real_t> INFINITY
+    for i in range(count):
+        value = x[<uint32_t> s.spare[i] * step]
+        if bin_of(&s.columns[s.feature].cut, value) == low:
+            below = value if value > below else below
         else:
-            bins_border_wide(x, n, &s.columns[s.feature].cut, s.border, &low, &high, s.node.wide)
-        start += n
-    s.below = low
-    s.above = high
+            above = value if value < above else above
+    s.below = below
+    s.above = above
     s.border = -1
+
+
+cdef inline int bin_is_empty(const Search* s, const uint32_t* h, int32_t b) noexcept nogil:
+    """Whether no row is in bin b; a border has filled bins on both sides."""
+    cdef Py_ssize_t k
+    for k in range(s.K):
+        if h[b * s.K + k]:
+            return 0
+    return 1
 
 
 cdef void refine(Search* s, const real_t* X, Py_ssize_t f) noexcept nogil:
@@ -570,7 +589,7 @@ cdef void refine(Search* s, const real_t* X, Py_ssize_t f) noexcept nogil:
             return
         if s.held_feature != f:
             hold_column(s, X, f)
-        count = select_rows(s, X, f)
+        count = select_rows(s, X, f, s.live, s.heavy.value, s.rows)
     if s.feature == f:
         settle_border(s, X)
     x = whole_column(s, X, f, &step)
@@ -628,7 +647,8 @@ cdef int search_init(
     s.classes = <uint8_t*> malloc(m)
     s.counts = <uint32_t*> calloc(d * s.B * K, 4)
     s.columns = <Column*> calloc(d, sizeof(Column))
-    s.live = <uint8_t*> malloc(s.B)
+    s.live = <uint8_t*> malloc(2 * s.B)
+    s.beside = s.live + s.B
     s.rows = <uint64_t*> malloc(8 * (m + 1))
     s.spare = <uint64_t*> malloc(8 * (m + 1))
     s.scratch = <double*> calloc(4 * K, 8)
@@ -688,46 +708,52 @@ def search(const real_t[:, :] X, const int32_t[::1] y, const double[::1] lows, c
         search_free(&s)
 
 
-cdef int range_rows(const real_t* x, Py_ssize_t step, Py_ssize_t n, Py_ssize_t d, real_t* low, real_t* high, int lanes) noexcept nogil:
-    """Widen the range of every column by n rows of d contiguous values."""
-    if real_t is float:
-        bins_range_rows_single(x, step, n, d, low, high, lanes)
-    else:
-        bins_range_rows_wide(x, step, n, d, low, high, lanes)
-    return 0
+cdef int ranges_by_rows(
+    const real_t* x, Py_ssize_t step, Py_ssize_t m, Py_ssize_t d, real_t* low, real_t* high, int lanes
+) noexcept nogil:
+    """Widen the range of every column by m rows of d contiguous values; whether some value is NaN."""
+    cdef Py_ssize_t start = 0, n, i
+    cdef int nan = 0
+    while start < m and not nan:
+        n = BINS_STRIDED if start + BINS_STRIDED < m else m - start
+        if real_t is float:
+            bins_range_rows_single(x, step, n, d, low, high, lanes)
+        else:
+            bins_range_rows_wide(x, step, n, d, low, high, lanes)
+        if step == d:
+            nan = has_nan(x, n * d, lanes)
+        else:
+            for i in range(n):
+                nan |= has_nan(x + i * step, d, lanes)
+        x += n * step
+        start += n
+    return nan
 
 
 def ranges(const real_t[:, :] X, double[::1] lows, double[::1] highs):
     """Smallest and largest value of each column, one pass; False, and no ranges, if X holds a NaN."""
     cdef Py_ssize_t m = X.shape[0], d = X.shape[1], f, size = sizeof(real_t), start, n
     cdef Py_ssize_t row = X.strides[0] // size, column = X.strides[1] // size
-    cdef Py_ssize_t most = BINS_CHUNK if row == 1 else BINS_STRIDED
     cdef int lanes = lanes_available(), nan = 0
     cdef real_t* low = <real_t*> malloc(size * (2 * d + BINS_CHUNK))
     cdef real_t* high = low + d
     cdef real_t* piece = high + d
     cdef const real_t* x = &X[0, 0]
-    cdef const real_t* here
     if low == NULL:
         raise MemoryError(f"expected {2 * size * d} bytes")
     with nogil:
         for f in range(d):
             low[f] = high[f] = x[f * column]
-        start = 0
-        while start < m and not nan:
-            n = most if start + most < m else m - start
-            here = x + start * row
-            if column == 1 and row != 1:
-                range_rows(here, row, n, d, low, high, lanes)
-                if row == d:
-                    nan = has_nan(here, n * d, lanes)
-                else:
-                    for f in range(n):
-                        nan |= has_nan(here + f * row, d, lanes)
-            else:
-                for f in range(d):
-                    nan |= range_part(here + f * column, row, n, piece, &low[f], &high[f], lanes)
-            start += n
+        # Along rows where they are contiguous, else along columns: memory is read in its order.
+        if column == 1 and row != 1:
+            nan = ranges_by_rows(x, row, m, d, low, high, lanes)
+        else:
+            for f in range(d):
+                start = 0
+                while start < m and not nan:
+                    n = BINS_CHUNK if start + BINS_CHUNK < m else m - start
+                    nan = range_part(x + start * row + f * column, row, n, piece, &low[f], &high[f], lanes)
+                    start += n
         if not nan:
             for f in range(d):
                 lows[f], highs[f] = low[f], high[f]

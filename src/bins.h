@@ -105,30 +105,6 @@ LANES_INLINE uint32_t bins_key_wide(double x) {
         }                                                                                                           \
         return found;                                                                                               \
     }                                                                                                               \
-    /* Largest value in bins up to `border`, smallest above it; they start as given. */                             \
-    LANES_INLINE void bins_border_##NAME##_body(const REAL *x, ptrdiff_t n, const BinsCut *cut, int32_t border,     \
-                                                REAL *below, REAL *above) {                                         \
-        int32_t at[BINS_CHUNK];                                                                                     \
-        REAL low[8], high[8];                                                                                       \
-        ptrdiff_t i = 0;                                                                                            \
-        bins_all_##NAME(x, n, cut, at);                                                                             \
-        for (int j = 0; j < 8; j++) low[j] = *below, high[j] = *above;                                              \
-        for (; i + 8 <= n; i += 8)                                                                                  \
-            for (int j = 0; j < 8; j++) {                                                                           \
-                REAL a = at[i + j] <= border ? x[i + j] : low[j], b = at[i + j] <= border ? high[j] : x[i + j];     \
-                low[j] = a > low[j] ? a : low[j];                                                                   \
-                high[j] = b < high[j] ? b : high[j];                                                                \
-            }                                                                                                       \
-        for (; i < n; i++) {                                                                                        \
-            REAL a = at[i] <= border ? x[i] : low[0], b = at[i] <= border ? high[0] : x[i];                         \
-            low[0] = a > low[0] ? a : low[0];                                                                       \
-            high[0] = b < high[0] ? b : high[0];                                                                    \
-        }                                                                                                           \
-        for (int j = 0; j < 8; j++) {                                                                               \
-            *below = low[j] > *below ? low[j] : *below;                                                             \
-            *above = high[j] < *above ? high[j] : *above;                                                           \
-        }                                                                                                           \
-    }                                                                                                               \
     /* Whether some of n contiguous values is NaN. */                                                               \
     LANES_INLINE int bins_nan_##NAME##_body(const REAL *x, ptrdiff_t n) {                                           \
         int out = 0;                                                                                                \
@@ -189,10 +165,6 @@ LANES_INLINE uint32_t bins_key_wide(double x) {
                                                        const uint8_t *live, REAL heavy, uint64_t first,             \
                                                        uint64_t *out) {                                             \
         return bins_select_##NAME##_body(x, n, cut, live, heavy, first, out);                                       \
-    }                                                                                                               \
-    TARGET static void bins_border_##NAME##SUFFIX(const REAL *x, ptrdiff_t n, const BinsCut *cut, int32_t border,   \
-                                                  REAL *below, REAL *above) {                                       \
-        bins_border_##NAME##_body(x, n, cut, border, below, above);                                                 \
     }                                                                                                               \
     TARGET static ptrdiff_t bins_equal_##NAME##SUFFIX(const REAL *x, const uint8_t *y, ptrdiff_t n, REAL value,     \
                                                       int32_t K, uint32_t *counts) {                                \
@@ -328,10 +300,6 @@ LANES_TARGET static void bins_turn_wide_avx2(const double *x, ptrdiff_t step, pt
     static inline ptrdiff_t bins_select_##NAME(const REAL *x, ptrdiff_t n, const BinsCut *cut, const uint8_t *live, \
                                                REAL heavy, uint64_t first, uint64_t *out, int lanes) {              \
         BINS_CHOOSE(bins_select_##NAME, (x, n, cut, live, heavy, first, out));                                      \
-    }                                                                                                               \
-    static inline void bins_border_##NAME(const REAL *x, ptrdiff_t n, const BinsCut *cut, int32_t border,           \
-                                          REAL *below, REAL *above, int lanes) {                                    \
-        BINS_CHOOSE(bins_border_##NAME, (x, n, cut, border, below, above));                                         \
     }                                                                                                               \
     static inline ptrdiff_t bins_equal_##NAME(const REAL *x, const uint8_t *y, ptrdiff_t n, REAL value, int32_t K,  \
                                               uint32_t *counts, int lanes) {                                        \
