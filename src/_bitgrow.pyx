@@ -958,6 +958,19 @@ cdef class BitGrower:
         """Make every thread stop soon."""
         self.stop = 1
 
+    def release(self):
+        """Give back the blocks and codes that are left, not the outcome: nothing grows after this."""
+        cdef Py_ssize_t i, k
+        cdef Job* j
+        for i in range(self.n_jobs):
+            j = &self.jobs[i]
+            for k in range(j.open_count):
+                free(j.open[k])
+            for k in range(j.pooled):
+                free(j.pool[k])
+            j.open_count = j.pooled = 0
+        self.codes = self.keep = None
+
     def address(self):
         """Where the outcome is, for ``_flatten.arrays``."""
         return <size_t> &self.jobs[0].out

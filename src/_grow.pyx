@@ -690,6 +690,17 @@ cdef class Grower:
         """Make every thread stop soon."""
         self.stop = 1
 
+    def release(self):
+        """Give back all memory but the outcome's: nothing grows after this."""
+        cdef Py_ssize_t i
+        free(self.data.items)
+        free(self.data.marks)
+        self.data.items, self.data.marks = NULL, NULL
+        for i in range(self.n_workers):
+            free(self.workers[i].spare)
+            free(self.workers[i].runs)
+            self.workers[i].spare, self.workers[i].runs = NULL, NULL
+
     def address(self):
         """Where the outcome is, for ``_flatten.arrays``."""
         return <size_t> &self.workers[0].out

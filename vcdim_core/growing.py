@@ -174,7 +174,7 @@ def _grow_binary(data: Data, rules: _Rules, jobs: int) -> dict[str, npt.NDArray[
             planted = _plant_bits(data, rules, None, 1)
             if planted is not None:
                 planted.run()
-                return _flatten.arrays(planted.address())
+                return _flattened(planted)
         else:
             with ThreadPoolExecutor(threads) as pool:
                 planted = _plant_bits(data, rules, pool, threads)
@@ -184,8 +184,14 @@ def _grow_binary(data: Data, rules: _Rules, jobs: int) -> dict[str, npt.NDArray[
                     except BaseException:
                         planted.halt()
                         raise
-                    return _flatten.arrays(planted.address())
+                    return _flattened(planted)
     return _grow_lists(data, rules, jobs)
+
+
+def _flattened(grower: _bitgrow.BitGrower | _grow.Grower) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of a grown tree; what growing took is given back before they are made."""
+    grower.release()
+    return _flatten.arrays(grower.address())
 
 
 def _plant_bits(data: Data, rules: _Rules, pool: ThreadPoolExecutor | None, jobs: int) -> _bitgrow.BitGrower | None:
@@ -260,7 +266,7 @@ def _grow_lists(data: Data, rules: _Rules, jobs: int) -> dict[str, npt.NDArray[A
             except BaseException:
                 grower.halt()
                 raise
-    return _flatten.arrays(grower.address())
+    return _flattened(grower)
 
 
 def _share(pool: ThreadPoolExecutor, grower: _grow.Grower, m: int, d: int, jobs: int, depth_first: bool) -> None:
