@@ -21,6 +21,7 @@ Cost O(d m + d B K) plus the live bins; memory 4 d B K bytes and 17 bytes per ro
 from libc.math cimport INFINITY, NAN
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
+from cpython.exc cimport PyErr_CheckSignals
 from libc.string cimport memcpy, memset
 
 from criteria cimport HYPERGEOMETRIC, score_counts, score_pair, table_gain, table_value
@@ -258,7 +259,14 @@ cdef void add_common(Search* s, Py_ssize_t f, int32_t bin) noexcept nogil:
         h[bin * s.K + k] += repeats[k]
 
 
-cdef void fill_by_rows(Search* s, const real_t* X) noexcept nogil:
+cdef int look_for_signals() except -1 nogil:
+    """Let Python handle signals; between columns, or some 2^20 rows."""
+    with gil:
+        PyErr_CheckSignals()
+    return 0
+
+
+cdef int fill_by_rows(Search* s, const real_t* X) except -1 nogil:
     """Count every column of a matrix with contiguous rows: some rows and some columns at a time are turned."""
     cdef Py_ssize_t f, j, start = 0, n, group = BINS_TURNED_SINGLE if real_t is float else BINS_TURNED_WIDE
     cdef const real_t* x
@@ -279,6 +287,9 @@ cdef void fill_by_rows(Search* s, const real_t* X) noexcept nogil:
             add_piece(s, piece_of(s, X, f, start, n), f, start, n)
             f += 1
         start += n
+        if start % (1 << 20) == 0:
+            look_for_signals()
+    return 0
 
 
 cdef void fill_histograms(Search* s, const real_t* X, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
@@ -597,7 +608,7 @@ cdef void refine(Search* s, const real_t* X, Py_ssize_t f) noexcept nogil:
     scan_rows(s, X, f, sorted_rows, count, whole)
 
 
-cdef int run(Search* s, const real_t* X, const double* lows, const double* highs) noexcept nogil:
+cdef int run(Search* s, const real_t* X, const double* lows, const double* highs) except -1 nogil:
     """The whole search, given the range of each column; 0 when no column has two values."""
     cdef Py_ssize_t f, first
     for f in range(s.d):
@@ -606,6 +617,7 @@ cdef int run(Search* s, const real_t* X, const double* lows, const double* highs
     if s.row_step == 1:
         for f in range(s.d):
             fill_histograms(s, X, f, f + 1)
+            look_for_signals()
     elif s.column_step == 1:
         fill_by_rows(s, X)
     else:
@@ -622,6 +634,8 @@ cdef int run(Search* s, const real_t* X, const double* lows, const double* highs
     for f in range(s.d):
         if f != first:
             refine(s, X, f)
+            if f % 8 == 0:
+                look_for_signals()
     settle_border(s, X)
     return s.feature >= 0
 

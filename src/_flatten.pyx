@@ -14,15 +14,16 @@ from outcome cimport Outcome, Record
 
 cdef int64_t* preorder(const Outcome* o) except NULL nogil:
     """Record numbers in preorder, and after them the new number of each record."""
-    cdef int64_t* order = <int64_t*> malloc(3 * o.count * sizeof(int64_t))
+    cdef int64_t* order = <int64_t*> malloc(2 * o.count * sizeof(int64_t))
     cdef int64_t* place
-    cdef int64_t* stack
+    cdef int64_t* stack = <int64_t*> malloc((o.count + 2) // 2 * sizeof(int64_t) + 16)
     cdef int64_t top = 1, made = 0, at
-    if order == NULL:
+    if order == NULL or stack == NULL:
+        free(order)
+        free(stack)
         with gil:
-            raise MemoryError(f"expected {24 * o.count} bytes to order {o.count} nodes")
+            raise MemoryError(f"expected {20 * o.count} bytes to order {o.count} nodes")
     place = order + o.count
-    stack = place + o.count
     stack[0] = 0
     while top:
         top -= 1
@@ -34,6 +35,7 @@ cdef int64_t* preorder(const Outcome* o) except NULL nogil:
             stack[top] = o.records[at].right
             stack[top + 1] = o.records[at].left
             top += 2
+    free(stack)
     return order
 
 

@@ -121,7 +121,7 @@ cdef void scan_lists(
             scan_list(w, <const double*> w.data.X, f, t.start, t.end, best)
         else:
             scan_list(w, <const float*> w.data.X, f, t.start, t.end, best)
-        if best.perfect or w.stop[0]:
+        if best.perfect or look_for_signals(w, t.end - t.start):
             return
 
 
@@ -288,6 +288,8 @@ cdef void partition_lists(
             keep_left(a, n, data.marks, w.node.mask)
         else:
             keep_right(a, n, data.marks, w.node.mask)
+        if look_for_signals(w, n):
+            return
 
 
 # ---- the frontier ---------------------------------------------------------------------------------------------------
@@ -383,7 +385,7 @@ cdef int consider(Worker* w, Open* t) noexcept nogil:
     """Search an open node and put it on the frontier if it has a split; -1 without memory."""
     best_clear(&t.best)
     scan_lists(w, w.out.values + t.record * w.node.K, t, 0, w.data.d, &t.best)
-    if look_for_signals(w, 2 * (t.end - t.start) * w.data.d):
+    if w.stop[0]:
         return 0
     if w.data.rules.max_leaves:
         settle(w, t)
@@ -543,6 +545,13 @@ cdef class Grower:
         if a == NULL:
             raise MemoryError(f"expected {16 * data.m} bytes for sorting")
         for f in range(first, last):
+            if self.stop:
+                break
+            try:
+                PyErr_CheckSignals()
+            except BaseException:
+                free(a)
+                raise
             with nogil:
                 for i in range(data.m):
                     a[i] = <uint64_t> i
