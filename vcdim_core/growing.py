@@ -14,7 +14,7 @@ import numpy.typing as npt
 from . import _bitgrow, _flatten, _grow, _multiway
 from ._table import CRITERIA, MULTIWAY, ONE, SUBSET, Data, check_values, prepare
 from ._validation import check_choice, check_int, check_number
-from .trees import Tree, tree_from_arrays
+from .trees import Tree, multiway_tree, tree_from_arrays
 
 _UNLIMITED = 2**62
 
@@ -319,43 +319,9 @@ def _grow_multiway(data: Data, rules: _Rules, rest: dict[str, Any]) -> Tree:
         codes[feature] = place.reshape(-1)
         values.append(found.astype(np.float64))
     arity = np.array([found.size for found in values], dtype=np.int32)
-    feature_of, rows, value, gain, parents = _multiway.grow(
+    grown: list[npt.NDArray[Any]] = list(_multiway.grow(
         codes, arity, data.codes, data.weights, int(data.classes.size), rules.criterion, rules.max_depth,
         rules.min_split, rules.least, rules.lightest, rules.min_gain, rules.alpha,
-    )  # fmt: skip
-    return _wrap_multiway(feature_of, rows, value, gain, parents, values, rest)
-
-
-def _wrap_multiway(
-    feature_of: list[int], rows: list[int], value: list[npt.NDArray[np.float64]], gain: list[float],
-    parents: list[int], values: list[npt.NDArray[np.float64]], rest: dict[str, Any],
-) -> Tree:  # fmt: skip
-    """Number the nodes in preorder and build the Tree."""
-    children: list[list[int]] = [[] for _ in feature_of]
-    for node, parent in enumerate(parents):
-        if parent >= 0:
-            children[parent].append(node)
-    order, pending = [], [0]
-    while pending:
-        node = pending.pop()
-        order.append(node)
-        pending.extend(reversed(children[node]))
-    place = {node: at for at, node in enumerate(order)}
-    missing = []
-    for node in order:
-        below = [rows[child] for child in children[node]]
-        absent = bool(below) and bool(np.isnan(values[feature_of[node]][-1]))
-        missing.append(-1 if not below else len(below) - 1 if absent else below.index(max(below)))
-    made = Tree(
-        [feature_of[node] for node in order],
-        [MULTIWAY if children[node] else 0 for node in order],
-        np.zeros(len(order)),
-        [[place[child] for child in children[node]] for node in order],
-        np.array([value[node] for node in order]),
-        rest["classes"], rest["n_features"],
-        sets=[values[feature_of[node]].tolist() if children[node] else [] for node in order],
-        missing=missing, n_samples=[rows[node] for node in order], gain=[gain[node] for node in order],
-        takes_missing=rest["takes_missing"], feature_names=rest["feature_names"], categories=rest["categories"],
-        criterion=rest["criterion"],
-    )  # fmt: skip
-    return made
+    ))  # fmt: skip
+    del codes
+    return multiway_tree(grown, values, **rest)

@@ -492,7 +492,8 @@ def tree_from_arrays(arrays: Mapping[str, npt.NDArray[Any]], **rest: Any) -> Tre
     child[0::2], child[1::2] = left[places], right[places]
     sizes = arrays["set_end"] - arrays["set_start"]
     set_starts = np.zeros(left.size + 1, dtype=np.int64)
-    np.cumsum(sizes, out=set_starts[1:])
+    if sizes.size:
+        np.cumsum(sizes, out=set_starts[1:])
     # Sets were stored in order of creation; gather them node by node, ascending.
     sets = np.empty(int(set_starts[-1]))
     for node in np.flatnonzero(sizes).tolist():
@@ -509,6 +510,53 @@ def tree_from_arrays(arrays: Mapping[str, npt.NDArray[Any]], **rest: Any) -> Tre
         arrays["value"], arrays["n_samples"], arrays["gain"], rest["classes"], rest["n_features"],
         rest["takes_missing"], False, rest["feature_names"], rest["categories"], rest["criterion"],
     )  # fmt: skip
+
+
+def multiway_tree(
+    grown: list[npt.NDArray[Any]], values: Sequence[npt.NDArray[np.float64]], **rest: Any
+) -> Tree:
+    """Return the multiway tree that ``_multiway.grow`` described; ``values`` lists those of each feature.
+
+    ``rest`` as for `tree_from_arrays`.  Empties ``grown``, so that no array is held twice.
+    """
+    place = grown.pop()
+    first, gain, value, rows, feature = (_in_order(grown.pop(), place) for _ in range(5))
+    inner = np.flatnonzero(feature >= 0)
+    counts = np.array([found.size for found in values], dtype=np.int64)[feature[inner]]
+    starts = np.zeros(feature.size + 1, dtype=np.int64)
+    starts[inner + 1] = counts
+    np.cumsum(starts, out=starts)
+    before = starts[inner]
+    # The children of a node were made together: first, first + 1, ...
+    child = np.repeat(first[inner] - before, counts)
+    child += np.arange(starts[-1])
+    np.take(place, child, out=child)
+    del place, first
+    sets = np.concatenate([values[f] for f in feature[inner].tolist()]) if inner.size else np.empty(0)
+    missing = np.full(feature.size, -1, dtype=np.int32)
+    if inner.size:
+        below = rows[child]
+        largest = np.flatnonzero(below == np.repeat(np.maximum.reduceat(below, before), counts))
+        absent = np.isnan(sets[before + counts - 1])
+        missing[inner] = np.where(absent, counts - 1, largest[np.searchsorted(largest, before)] - before)
+    for array in (starts, child, sets, missing):
+        array.flags.writeable = False
+    test = np.where(feature >= 0, MULTIWAY, 0).astype(np.int8)
+    made = _rebuild(
+        feature, test, np.zeros(feature.size), starts, child, starts, sets, missing, value, rows, gain,
+        rest["classes"], rest["n_features"], rest["takes_missing"], False, rest["feature_names"], rest["categories"],
+        rest["criterion"],
+    )  # fmt: skip
+    made.check()
+    return made
+
+
+def _in_order(array: npt.NDArray[Any], place: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+    """The entries of an array of nodes in the order of their places, read-only."""
+    out = np.empty_like(array)
+    out[place] = array
+    out.flags.writeable = False
+    return out
 
 
 def _row_sums(value: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
