@@ -101,7 +101,8 @@ def grow_tree(
     does not depend on ``n_jobs``.
 
     Cost: O(d m log m) for sorting, then O(d m) per level; features with at most 32 whole-number values are not sorted
-    but kept as columns of bits.  Extra memory: 4 bytes per entry of X, and 21 bytes per row.
+    but kept as columns of bits.  Extra memory: 4 bytes per entry of X and 21 bytes per row while growing (5 more per
+    row and thread), then what the tree takes, for a moment twice.
 
     References
     ----------
@@ -212,8 +213,9 @@ def _plant_bits(data: Data, rules: _Rules, pool: ThreadPoolExecutor | None, jobs
     if not all(run(lambda part: _bitgrow.encode(data.X[rows[part]], low, codes[:, rows[part]]), range(jobs))):
         return None
     grower = _bitgrow.BitGrower(
-        codes, sizes.astype(np.int32), low, data.tests, data.codes, int(data.classes.size), rules.criterion, rules.least,
-        rules.max_depth, rules.max_leaves, rules.min_split, rules.min_gain, rules.alpha, jobs + 1 if jobs > 1 else 1,
+        codes, sizes.astype(np.int32), low, data.tests, data.codes, int(data.classes.size), rules.criterion,
+        rules.least, rules.max_depth, rules.max_leaves, rules.min_split, rules.min_gain, rules.alpha,
+        jobs + 1 if jobs > 1 else 1,
     )  # fmt: skip
     cuts = [d * part // jobs for part in range(jobs + 1)]
     list(run(grower.plant_columns, cuts[:-1], cuts[1:]))
