@@ -68,6 +68,8 @@ cdef extern from "bitplanes.h" nogil:
     Py_ssize_t planes_table(const uint64_t* columns, const uint32_t* counts, Py_ssize_t A, Py_ssize_t W, uint64_t mask,
                             const uint64_t* plane, const double* T, Py_ssize_t N1, Py_ssize_t n, Py_ssize_t least,
                             double* score, int wide)
+    Py_ssize_t planes_small_table(const uint64_t* columns, Py_ssize_t A, uint64_t mask, const uint64_t* planes, Py_ssize_t P,
+                                  const double* N, const double* T, int32_t n, int32_t least, double* score, int wide)
     void planes_small_count(const uint64_t* columns, Py_ssize_t A, uint64_t mask, const uint64_t* planes, Py_ssize_t P,
                             uint32_t* out, int wide)
     int planes_codes_single(const float* x, Py_ssize_t n, float low, uint8_t* codes, int lanes)
@@ -448,6 +450,9 @@ cdef Py_ssize_t twig_search(Job* j, const Block* b, const Twig* t) noexcept nogi
     if (j.criterion == ENTROPY or j.criterion == HYPERGEOMETRIC) and j.K == 2:
         return planes_table(b.columns, NULL, b.A, 1, t.mask, t.planes, j.T, <Py_ssize_t> t.N[1], t.n, j.least, &score,
                             j.wide)
+    if j.criterion == ENTROPY or j.criterion == HYPERGEOMETRIC:
+        return planes_small_table(b.columns, b.A, t.mask, t.planes, t.P, t.N, j.T, <int32_t> t.n, <int32_t> j.least, &score,
+                                  j.wide)
     planes_small_count(b.columns, b.A, t.mask, t.planes, t.P, j.counts, j.wide)
     for i in range(b.A):
         if j.least <= count[0] <= t.n - j.least:

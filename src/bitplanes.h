@@ -7,7 +7,8 @@
    planes_close        the bits of one column under a mask
    planes_gini         the best column by Gini, counts and scores in one pass
    planes_table        the best column of two classes by entropy or hypergeometric
-   planes_small        the best column by Gini for at most 64 rows under a mask; planes_small_count: their counts
+   planes_small        the best column by Gini for at most 64 rows under a mask; planes_small_table: by entropy or
+                       hypergeometric, many classes; planes_small_count: their counts
    planes_codes        byte codes of whole numbers
    planes_from_codes   the column "code <= cut" or "code == cut" of byte codes
 
@@ -408,6 +409,43 @@ LANES_INLINE ptrdiff_t planes_small_body(const uint64_t *columns, ptrdiff_t A, u
     return best;
 }
 
+/* Entropy and hypergeometric of many classes by the table T, added up class by class as criteria.pxd does. */
+LANES_INLINE ptrdiff_t planes_small_table_body(const uint64_t *columns, ptrdiff_t A, uint64_t mask, const uint64_t *planes,
+                                               ptrdiff_t P, const double *N, const double *T, int32_t n, int32_t least,
+                                               double *score) {
+    const double *right_of[64];
+    ptrdiff_t best = -1;
+    for (ptrdiff_t k = 0; k <= P; k++) right_of[k] = T + (ptrdiff_t) N[k];
+    for (ptrdiff_t i = 0; i < A; i++) {
+        uint64_t c = columns[i] & mask;
+        int32_t nl = lanes_popcount64(c), rest = nl, both[64];
+        if (nl < least || n - nl < least) continue;
+        for (ptrdiff_t k = 0; k < P; k++) {
+            both[k] = lanes_popcount64(c & planes[k]);
+            rest -= both[k];
+        }
+        double left = T[rest], right = right_of[0][-rest];
+        for (ptrdiff_t k = 0; k < P; k++) {
+            left += T[both[k]];
+            right += right_of[k + 1][-both[k]];
+        }
+        /* Two classes of many are scored with a third that is absent. */
+        if (P == 1) left += T[0], right += T[0];
+        double here = (left - T[nl]) + (right - T[n - nl]);
+        if (here > *score) {
+            *score = here;
+            best = i;
+        }
+    }
+    return best;
+}
+
+static ptrdiff_t planes_small_table_plain(const uint64_t *columns, ptrdiff_t A, uint64_t mask, const uint64_t *planes,
+                                          ptrdiff_t P, const double *N, const double *T, int32_t n, int32_t least,
+                                          double *score) {
+    return planes_small_table_body(columns, A, mask, planes, P, N, T, n, least, score);
+}
+
 /* For each column c under the mask: |c|, |c & p_1|, ..., |c & p_P|. */
 LANES_INLINE void planes_small_count_body(const uint64_t *columns, ptrdiff_t A, uint64_t mask, const uint64_t *planes,
                                           ptrdiff_t P, uint32_t *out) {
@@ -555,6 +593,12 @@ LANES_TARGET static ptrdiff_t planes_table_wide(const uint64_t *columns, const u
     return planes_table_body(columns, counts, A, W, mask, plane, T, N1, n, least, score);
 }
 
+LANES_TARGET static ptrdiff_t planes_small_table_wide(const uint64_t *columns, ptrdiff_t A, uint64_t mask,
+                                                      const uint64_t *planes, ptrdiff_t P, const double *N,
+                                                      const double *T, int32_t n, int32_t least, double *score) {
+    return planes_small_table_body(columns, A, mask, planes, P, N, T, n, least, score);
+}
+
 LANES_TARGET static void planes_small_count_wide(const uint64_t *columns, ptrdiff_t A, uint64_t mask,
                                                  const uint64_t *planes, ptrdiff_t P, uint32_t *out) {
     planes_small_count_body(columns, A, mask, planes, P, out);
@@ -665,6 +709,16 @@ static inline ptrdiff_t planes_table(const uint64_t *columns, const uint32_t *co
 #endif
     (void) wide;
     return planes_table_plain(columns, counts, A, W, mask, plane, T, N1, n, least, score);
+}
+
+static inline ptrdiff_t planes_small_table(const uint64_t *columns, ptrdiff_t A, uint64_t mask, const uint64_t *planes,
+                                           ptrdiff_t P, const double *N, const double *T, int32_t n, int32_t least,
+                                           double *score, int wide) {
+#if LANES_X86
+    if (wide) return planes_small_table_wide(columns, A, mask, planes, P, N, T, n, least, score);
+#endif
+    (void) wide;
+    return planes_small_table_plain(columns, A, mask, planes, P, N, T, n, least, score);
 }
 
 static inline void planes_small_count(const uint64_t *columns, ptrdiff_t A, uint64_t mask, const uint64_t *planes,
