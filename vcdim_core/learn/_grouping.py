@@ -105,6 +105,9 @@ def find_groups(means: Floats, counts: Floats) -> Mask:
     if present.size == 2:
         out[present[1]] = True
         return out
-    start = two_means(means[present], counts[present])
+    if present.size == 3:
+        start = np.arange(3) > 0
+    else:
+        start = two_means(means[present], counts[present])
     out[present] = exchange(means[present], counts[present], start)
     return out

@@ -33,8 +33,8 @@ it is matrix products and eigenproblems in LAPACK.
 
 References
 ----------
-O. T. Yildiz, Omnivariate trees with structural risk minimisation, 2011. O. T. Yildiz and E. Alpaydin, Linear
-discriminant trees, IJPRAI 19 (2005), 323-353.
+O. T. Yildiz, Model selection in omnivariate decision trees using structural risk minimization, Information Sciences
+181 (2011), 5214-5226. O. T. Yildiz and E. Alpaydin, Linear discriminant trees, IJPRAI 19 (2005), 323-353.
 """
 
 from __future__ import annotations

@@ -92,6 +92,18 @@ def choose(rows: Rows, options: Options, rng: np.random.RandomState) -> Split | 
     return _choose_by_criterion(rows, options)
 
 
+def risk(error: float, at_zero: float) -> float:
+    """The bound at an error from the bound at 0, which is lambda in Eq. 9.
+
+    Examples
+    --------
+    >>> from vcdim_core import srm_bound
+    >>> abs(risk(0.1, srm_bound(0.0, 5, 100)) - srm_bound(0.1, 5, 100)) < 1e-15
+    True
+    """
+    return error + 0.5 * (at_zero + math.sqrt(at_zero * at_zero + 4.0 * error * at_zero))
+
+
 def group_counts(split: Split) -> tuple[Floats, Floats]:
     """Rows of the two groups of classes on the left and on the right."""
     group = split.model.group
@@ -109,9 +121,13 @@ def _choose_by_risk(rows: Rows, options: Options) -> Split | None:
     """
     n, d = rows.n, rows.Z.shape[1]
     n_bound = n if options.n_bound is None else options.n_bound
+    at_zero = {
+        kind: float(srm_bound(0.0, vc_dimension(kind, d), n_bound, options.a1, options.a2))
+        for kind in ("leaf", *options.kinds)
+    }
 
     def bound(error: float, kind: str) -> float:
-        return float(srm_bound(error, vc_dimension(kind, d), n_bound, options.a1, options.a2))
+        return risk(error, at_zero[kind])
 
     chosen, most = None, 0.0
     # No grouping leaves a leaf with a larger error than this, nor a larger fall of the bound.

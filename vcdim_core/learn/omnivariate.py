@@ -200,8 +200,9 @@ class OmnivariateTreeClassifier(_Encoded):
 
     References
     ----------
-    O. T. Yildiz, Omnivariate trees with structural risk minimisation, 2011. O. T. Yildiz and E. Alpaydin, Omnivariate
-    decision trees, IEEE Transactions on Neural Networks 12 (2001), 1539-1546.
+    O. T. Yildiz, Model selection in omnivariate decision trees using structural risk minimization, Information
+    Sciences 181 (2011), 5214-5226. O. T. Yildiz and E. Alpaydin, Omnivariate decision trees, IEEE Transactions on
+    Neural Networks 12 (2001), 1539-1546.
 
     Examples
     --------

@@ -19,7 +19,8 @@ References
 ----------
 V. Vapnik, E. Levin and Y. LeCun, Measuring the VC-dimension of a learning machine, Neural Computation 6 (1994),
 851-876. X. Shao, V. Cherkassky and W. Li, Measuring the VC-dimension using optimized experimental design, Neural
-Computation 12 (2000), 1969-1986. O. T. Yildiz, Omnivariate trees with structural risk minimisation, 2011, Figure 1.
+Computation 12 (2000), 1969-1986. O. T. Yildiz, Model selection in omnivariate decision trees using structural risk
+minimization, Information Sciences 181 (2011), 5214-5226, Figure 1.
 """
 
 from __future__ import annotations
