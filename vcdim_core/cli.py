@@ -199,8 +199,8 @@ def _add_reproduce_command(commands: Any) -> None:
         "compute a published figure again",
         "figure6: Yildiz 2012, Figure 6: the lower bound beside the exact VC dimension of every structure up to a\n"
         "height, and whether the paper's two conclusions hold (largest difference 1; about 70 % equal).\n\n"
-        "omnivariate: Yildiz 2011: omnivariate trees by four selections beside LDA, QDA and a linear SVM on 5 x 2 folds of\n"
-        "generated data, those of scikit-learn, and the CSV files of a folder (column class).",
+        "omnivariate: Yildiz 2011: omnivariate trees by four selections beside LDA, QDA and a linear SVM on 5 x 2\n"
+        "folds of generated data, those of scikit-learn, and the CSV files of a folder (column class).",
         "  vcdim reproduce figure6 --d 3 4\n"
         "  vcdim reproduce figure6 --time-limit 10 -o figure6.png figure6.csv\n"
         "  vcdim reproduce omnivariate --sets twonorm iris\n"
@@ -227,7 +227,7 @@ def _add_reproduce_command(commands: Any) -> None:
         help="omnivariate: which of ringnorm twonorm breast_cancer iris wine digits (default: all)",
     )
     parser.add_argument(
-        "--rows", type=int, default=7400, metavar="N", help="omnivariate: points of ringnorm and twonorm (default: 7400)"
+        "--rows", type=int, default=7400, metavar="N", help="omnivariate: points of generated data (default: 7400)"
     )
 
 

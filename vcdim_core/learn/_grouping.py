@@ -105,9 +105,6 @@ def find_groups(means: Floats, counts: Floats) -> Mask:
     if present.size == 2:
         out[present[1]] = True
         return out
-    if present.size == 3:
-        start = np.arange(3) > 0
-    else:
-        start = two_means(means[present], counts[present])
+    start = np.arange(3) > 0 if present.size == 3 else two_means(means[present], counts[present])
     out[present] = exchange(means[present], counts[present], start)
     return out

@@ -15,10 +15,10 @@ that differ by d and a = n0 n1 / n the scatter within the groups is W = I - a d 
     W^-1 d = d / (1 - a d'd),
 
 and the direction of Fisher's discriminant is d itself: one eigenproblem serves every grouping of the classes. R2 = a
-d'd is the explained share of variance. With equal covariances W / (n - 2) and priors n0/n, n1/n a row belongs to
-group 1 if
+d'd is the explained share of variance. With equal covariances W / n and priors n0/n, n1/n a row belongs to group 1
+if
 
-    score > (mean score of 0 + mean score of 1) / 2 - (1 - R2) / (n - 2) log(n1 / n0),
+    score > (mean score of 0 + mean score of 1) / 2 - (1 - R2) / n log(n1 / n0),
 
 which is what scikit-learn's LinearDiscriminantAnalysis decides. Where that leaves a side empty (unequal groups close
 together) the midpoint of the means is taken, which never does.
@@ -282,7 +282,7 @@ def _borders(cuts: _Cuts, total: Floats) -> Floats:
     n, gap = cuts.n0 + cuts.n1, cuts.high - cuts.low
     within = np.maximum(total - cuts.n0 * cuts.n1 / n * gap * gap, 0.0)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        shift = within / (gap * np.maximum(n - 2.0, 1.0)) * np.log(cuts.n1 / cuts.n0)
+        shift = within / (gap * n) * np.log(cuts.n1 / cuts.n0)
     shift[~np.isfinite(shift)] = 0.0
     return (cuts.low + cuts.high) / 2.0 - shift
 
@@ -376,7 +376,7 @@ def _fit_discriminant(kind: str, rows: Rows, judged: Rows, variance: float) -> S
         return None
     share = min(1.0, n0 * n1 / rows.n * float(difference @ difference))
     middle = (low + high) / 2.0
-    shift = (1.0 - share) / max(rows.n - 2.0, 1.0) * math.log(n1 / n0)
+    shift = (1.0 - share) / rows.n * math.log(n1 / n0)
     judged_scores = scores if judged is rows else _scores(judged.Z, linear, quadratic)
     for threshold in (middle - shift, middle):
         model = NodeModel(kind, threshold, spectrum.values.size + 1, group, -1, linear, quadratic)

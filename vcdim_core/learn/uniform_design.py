@@ -205,6 +205,7 @@ def estimate_vc(
     confidence: float = 0.95,
     n_bootstrap: int = 500,
     sampler: Sampler | None = None,
+    min_size: int | None = None,
     max_size: int = _LARGEST,
     n_jobs: int | None = 1,
     progress: bool | Callable[[int, int], None] = False,
@@ -236,6 +237,8 @@ def estimate_vc(
         Bootstrap samples behind the interval; the experiments of each design point are drawn with replacement.
     sampler : callable, optional
         ``sampler(rng, n, d)`` returns n points; uniform in [-1, 1]^d unless given.
+    min_size : int, optional
+        Smallest n; 1 for named models and 2 for others, which may refuse fewer points.
     max_size : int, default=131072
         Largest n.
     n_jobs : int, default=1
@@ -282,20 +285,23 @@ def estimate_vc(
     d, design, repeats = check_int("d", d, 1), check_int("design", design, 2), check_int("repeats", repeats, 1)
     check_choice("loss", loss, LOSSES)
     confidence = _open_share("confidence", confidence)
-    n_bootstrap, max_size = check_int("n_bootstrap", n_bootstrap, 1), check_int("max_size", max_size, 1)
+    n_bootstrap = check_int("n_bootstrap", n_bootstrap, 1)
+    fewest = 2 - isinstance(estimator, str) if min_size is None else check_int("min_size", min_size, 1)
+    span = (fewest, check_int("max_size", max_size, fewest))
     low, high = _checked_ratios(ratios)
     first = None if guess is None else check_number("guess", guess, 1e-9)
     lab = _Laboratory(_trainer(estimator), d, repeats, sampler, n_jobs, _reporter(progress), _seed(random_state))
     with small_matrices():
-        return _run(lab, design, (low, high), first, loss, confidence, n_bootstrap, max_size)
+        return _run(lab, design, (low, high), first, loss, confidence, n_bootstrap, span)
 
 
 def _run(
     lab: _Laboratory, design: int, ratios: tuple[float, float], guess: float | None, loss: str, confidence: float,
-    n_bootstrap: int, max_size: int,
+    n_bootstrap: int, span: tuple[int, int],
 ) -> VCEstimate:  # fmt: skip
     """Lay designs until the h that one gives is the h that it was laid around."""
-    around = lab.rough(max_size) if guess is None else guess
+    around = lab.rough(*span) if guess is None else guess
+    max_size = span[1]
     designs: list[float] = []
     for _ in range(4):
         designs.append(around)
@@ -303,7 +309,7 @@ def _run(
             seen = lab.measure(np.array([max_size]), 1)
             return VCEstimate(math.inf, 2.0 * max_size, math.inf, confidence, lab.d, np.array([max_size]), seen,
                               tuple(designs), loss)  # fmt: skip
-        sizes = _design(around, ratios, design, max_size)
+        sizes = _design(around, ratios, design, *span)
         deviations = lab.measure(sizes)
         h = float(_fit(sizes, deviations.mean(axis=1)[None], loss)[0])
         if abs(math.log(h / around)) <= math.log(1.15):
@@ -419,9 +425,9 @@ class _Laboratory:
             np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, n, place)) for place in range(repeats)
         ]
 
-    def rough(self, max_size: int) -> float:
+    def rough(self, min_size: int, max_size: int) -> float:
         """A rough h: double n until the deviation is clearly below 1, then read the formula backwards."""
-        n = 1
+        n = min_size
         while True:
             deviation = float(self.measure(np.array([n]), _PILOT).mean())
             if deviation < 0.6:  # Phi(1.4): not far from the middle of the curve
@@ -482,13 +488,14 @@ class _pool:
 # ---- fitting h
 
 
-def _design(h: float, ratios: tuple[float, float], design: int, max_size: int) -> Ints:
-    """Sizes with n / h evenly spaced in its logarithm, each size once."""
+def _design(h: float, ratios: tuple[float, float], design: int, min_size: int, max_size: int) -> Ints:
+    """Sizes with n / h evenly spaced in its logarithm, each once; fewer than asked for if h is too small."""
     wanted = np.rint(np.geomspace(ratios[0], ratios[1], design) * h)
-    sizes = np.unique(np.clip(wanted, 1, max_size).astype(np.intp))
+    sizes = np.unique(np.clip(wanted, min_size, max_size).astype(np.intp))
+    last = min(max_size, max(int(sizes[-1]), int(sizes[0]) + 1))
     missing = design - sizes.size
     if missing > 0:  # rounding has made sizes equal: fill the gaps from below
-        free = np.setdiff1d(np.arange(1, min(max_size, int(sizes.max()) + missing) + 1), sizes)[:missing]
+        free = np.setdiff1d(np.arange(sizes[0], last + 1), sizes)[:missing]
         sizes = np.sort(np.concatenate([sizes, free]))
     return sizes
 
