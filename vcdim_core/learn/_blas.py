@@ -1,13 +1,13 @@
-"""One thread for small matrices, where the threads of a linear algebra library wait longer than they work."""
+"""One thread for linear algebra: on matrices as small as those of a node, threads wait longer than they work.
+
+On a busy machine waiting threads cost whole factors, and with one the answers do not depend on the number of cores.
+"""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any
-
-ENOUGH = 1000
-"""Eigenproblems of this size or more may use all threads."""
 
 
 @lru_cache(maxsize=1)
@@ -19,9 +19,7 @@ def _controller() -> Any:
     return ThreadpoolController()
 
 
-def small_matrices(size: int = 0) -> AbstractContextManager[Any]:
-    """A context in which linear algebra uses one thread, unless the matrices have ``size`` >= `ENOUGH` rows."""
-    if size >= ENOUGH:
-        return nullcontext()
+def one_thread() -> AbstractContextManager[Any]:
+    """Return a context in which linear algebra uses one thread."""
     limit: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
     return limit

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import check_choice, check_int, check_number
 from ..structures import Structure
-from ._blas import small_matrices
+from ._blas import one_thread
 from ._encoding import Encoder, make_encoder
 from ._frames import column_kind, has_categories, is_frame, read_categories, read_matrix
 from ._node_models import KINDS, Floats, NodeModel, make_rows
@@ -276,8 +276,7 @@ class OmnivariateTreeClassifier(_Encoded):
         is_aside = np.zeros(codes.size, dtype=np.bool_)
         if self.prune and self.selection == "cv":
             is_aside = _keep_aside(codes, self.prune_fraction, rng)
-        p = Z.shape[1]
-        with small_matrices(min(len(Z), (p * p + 3 * p) // 2)):
+        with one_thread():
             grown = _grow(Z, codes, is_aside, self.n_classes_, options, limits, rng)
         if self.prune:
             grown = _pruned(grown, self.selection)
@@ -384,7 +383,7 @@ class NodeClassifier(_Encoded):
         grown = _Grown()
         Z, fill = _filled((matrix - centre) / scale, np.zeros(matrix.shape[1]))
         rows = make_rows(Z, codes, self.n_classes_)
-        with small_matrices(min(Z.shape)):
+        with one_thread():
             split = fit_model(kind, rows, variance, trim) if self.n_classes_ > 1 else None
         none = np.zeros(self.n_classes_)
         grown.add(None if split is None else split.model, rows.counts, fill, none)

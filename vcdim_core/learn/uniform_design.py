@@ -34,7 +34,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._validation import check_choice, check_int, check_number
-from ._blas import small_matrices
+from ._blas import one_thread
 from ._node_models import KINDS, fit_model, make_rows
 
 __all__ = ["VCEstimate", "deviation_bound", "estimate_vc", "inverse_deviation"]
@@ -291,7 +291,7 @@ def estimate_vc(
     low, high = _checked_ratios(ratios)
     first = None if guess is None else check_number("guess", guess, 1e-9)
     lab = _Laboratory(_trainer(estimator), d, repeats, sampler, n_jobs, _reporter(progress), _seed(random_state))
-    with small_matrices():
+    with one_thread():
         return _run(lab, design, (low, high), first, loss, confidence, n_bootstrap, span)
 
 

@@ -408,14 +408,14 @@ def _divide_and_train(data: Data, methods: tuple[str, ...], repeat: int, random_
     """Train every method on both halves of one division."""
     from sklearn.model_selection import StratifiedKFold
 
-    from ..learn._blas import small_matrices
+    from ..learn._blas import one_thread
 
     halves = StratifiedKFold(2, shuffle=True, random_state=random_state + repeat).split(data.X, data.y)
     out = []
     for half, (train, test) in enumerate(halves):
         for method in methods:
             model = _model(method, data.discrete, random_state)
-            with small_matrices():  # the same for all
+            with one_thread():  # the same for all
                 started = time.perf_counter()
                 model.fit(data.X[train], data.y[train])
                 seconds = time.perf_counter() - started
