@@ -199,6 +199,7 @@ def _add_reproduce_command(commands: Any) -> None:
         "compute a published figure again",
         "figure6: Yildiz 2012, Figure 6: the lower bound beside the exact VC dimension of every structure up to a\n"
         "height, and whether the paper's two conclusions hold (largest difference 1; about 70 % equal).\n\n"
+        "figure2: Yildiz 2011, Figure 2: the VC dimension of the node models, measured by experiment.\n\n"
         "omnivariate: Yildiz 2011: omnivariate trees by four selections beside LDA, QDA and a linear SVM on 5 x 2\n"
         "folds of generated data, those of scikit-learn, and the CSV files of a folder (column class).",
         "  vcdim reproduce figure6 --d 3 4\n"
@@ -207,9 +208,10 @@ def _add_reproduce_command(commands: Any) -> None:
         "  vcdim reproduce omnivariate --sets --data FOLDER -o folds.csv levels.png\n",
         _run_reproduce,
     )
-    parser.add_argument("figure", choices=("figure6", "omnivariate"), help="which figure or experiment")
+    parser.add_argument("figure", choices=("figure2", "figure6", "omnivariate"), help="which figure or experiment")
     parser.add_argument(
-        "--d", type=int, nargs="+", default=[3, 4, 5, 6], metavar="D", help="numbers of features (default: 3 4 5 6)"
+        "--d", type=int, nargs="+", metavar="D",
+        help="numbers of features (default: 3 4 5 6; figure2: 1 to 20, and 1 to 10 for quadratic nodes)",
     )
     parser.add_argument("--height", type=int, default=4, metavar="H", help="largest height (default: 4)")
     _add_orientation(parser)
@@ -395,9 +397,11 @@ def _run_reproduce(args: argparse.Namespace) -> int:
         check_output(path)
     if args.figure == "omnivariate":
         return _run_omnivariate(args)
+    if args.figure == "figure2":
+        return _run_figure2(args)
     with ProgressLine() as line:
         figure = figure6(
-            args.d,
+            [3, 4, 5, 6] if args.d is None else args.d,
             height=args.height,
             orientation=args.orientation,
             time_limit=args.time_limit,
@@ -408,6 +412,19 @@ def _run_reproduce(args: argparse.Namespace) -> int:
         figure.save(path)
     print(json.dumps(figure.as_dict()) if args.json else figure)
     return EXIT_LIMIT if figure.claims().n_open else EXIT_OK
+
+
+def _run_figure2(args: argparse.Namespace) -> int:
+    from .reproduce.figure2 import figure2
+
+    with ProgressLine() as line:
+        figure = figure2(
+            args.d, n_jobs=args.jobs, progress=lambda done, total: line.show(f"{done}/{total} estimates")
+        )
+    for path in args.output:
+        figure.save(path)
+    print(json.dumps(figure.as_dict()) if args.json else figure)
+    return EXIT_OK
 
 
 def _run_omnivariate(args: argparse.Namespace) -> int:

@@ -26,7 +26,8 @@ minimization, Information Sciences 181 (2011), 5214-5226, Figure 1.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -175,7 +176,7 @@ class VCEstimate:
         figure = plotting()(figsize=(7, 4.5), layout="constrained")
         axes = figure.subplots()
         error = self.deviations.std(axis=1) / math.sqrt(max(1, self.deviations.shape[1] - 1))
-        axes.errorbar(self.sizes, self.measured, yerror(error), fmt="o", ms=4, color="#222222", label="measured")
+        axes.errorbar(self.sizes, self.measured, 2.0 * error, fmt="o", ms=4, color="#222222", label="measured")
         if math.isfinite(self.h):
             n = np.geomspace(self.sizes.min(), self.sizes.max(), 200)
             axes.plot(n, deviation_bound(n / self.h), color="#0072b2", label=f"fitted, h = {self.h:.3g}")
@@ -186,11 +187,6 @@ class VCEstimate:
         axes.set_ylabel("deviation of the error rates")
         axes.legend(frameon=False)
         return figure
-
-
-def yerror(error: Floats) -> Floats:
-    """Two standard errors, the bars of :meth:`VCEstimate.plot`."""
-    return 2.0 * error
 
 
 def estimate_vc(
@@ -290,8 +286,9 @@ def estimate_vc(
     span = (fewest, check_int("max_size", max_size, fewest))
     low, high = _checked_ratios(ratios)
     first = None if guess is None else check_number("guess", guess, 1e-9)
-    lab = _Laboratory(_trainer(estimator), d, repeats, sampler, n_jobs, _reporter(progress), _seed(random_state))
-    with one_thread():
+    train, seed = _trainer(estimator), _seed(random_state)
+    with one_thread(), _reporter(progress) as report:
+        lab = _Laboratory(train, d, repeats, sampler, n_jobs, report, seed)
         return _run(lab, design, (low, high), first, loss, confidence, n_bootstrap, span)
 
 
@@ -503,47 +500,42 @@ def _design(h: float, ratios: tuple[float, float], design: int, min_size: int, m
 def _fit(sizes: Ints, means: Floats, loss: str) -> Floats:
     """The h with the least loss, for each row of mean deviations.
 
-    A grid in log h is refined twice around its best point: the loss has several minima when few points are measured, so
-    that a descent could miss the lowest.
+    For Huber's loss the scale of ordinary residuals comes from the fit by least absolute values: 1.345 standard
+    deviations, by the median, beyond which it is linear.
     """
     low, high = math.log(float(sizes.min()) / 1e3), math.log(2.5 * float(sizes.max()))
-    n_grid = 257
-    best = np.full(len(means), (low + high) / 2.0)
-    half = (high - low) / 2.0
-    scale = np.full(len(means), np.inf)
-    for level in range(5):
-        grid = best[:, None] + np.linspace(-half, half, n_grid)
-        residuals = means[:, None, :] - _curves(sizes, grid)
-        if level == 2 and loss == "huber":  # the scale of ordinary residuals, from the fit by least absolute values
-            scale = np.maximum(1.345 * 1.4826 * np.median(np.abs(_at(residuals, best, grid)), axis=1), 1e-4)
-        total = _loss(residuals, scale, loss, level)
-        best = grid[np.arange(len(means)), total.argmin(axis=1)]
-        if level != 1:
-            half = 4.0 * half / (n_grid - 1)
-        else:
-            half, n_grid = (high - low) / 16.0, 129
-    return np.asarray(np.exp(best))
+    middle, half = np.full(len(means), (low + high) / 2.0), (high - low) / 2.0
+    if loss == "squared":
+        return np.asarray(np.exp(_least(sizes, means, middle, half, np.square)))
+    rough = _least(sizes, means, middle, half, np.abs)
+    ordinary = np.median(np.abs(means - _curves(sizes, rough)), axis=1)
+    bound = np.maximum(1.345 * 1.4826 * ordinary, 1e-4)[:, None, None]
+
+    def huber(residuals: Floats) -> Floats:
+        size = np.abs(residuals)
+        return np.asarray(np.where(size <= bound, size**2, bound * (2.0 * size - bound)))
+
+    return np.asarray(np.exp(_least(sizes, means, rough, half / 8.0, huber)))
+
+
+def _least(
+    sizes: Ints, means: Floats, middle: Floats, half: float, loss: Callable[[Floats], Floats], n_grid: int = 129
+) -> Floats:
+    """The log h with the least sum of losses, for each row, on a grid that is refined around its best point.
+
+    A grid and not a descent: with few design points the sum has several minima.
+    """
+    while half > 1e-5:
+        grid = middle[:, None] + np.linspace(-half, half, n_grid)
+        total = loss(means[:, None, :] - _curves(sizes, grid)).sum(axis=2)
+        middle = grid[np.arange(len(means)), total.argmin(axis=1)]
+        half = 4.0 * half / (n_grid - 1)
+    return middle
 
 
 def _curves(sizes: Ints, log_h: Floats) -> Floats:
     """The formula at every size for every h."""
     return np.asarray(deviation_bound(sizes / np.exp(log_h)[..., None]))
-
-
-def _at(residuals: Floats, best: Floats, grid: Floats) -> Floats:
-    """The residuals of the best h so far, which is in the middle of the grid."""
-    return np.asarray(residuals[np.arange(len(best)), np.abs(grid - best[:, None]).argmin(axis=1)])
-
-
-def _loss(residuals: Floats, scale: Floats, loss: str, level: int) -> Floats:
-    """Sum over the design points of squares, absolute values, or Huber's function of residuals."""
-    if loss == "squared":
-        return np.asarray((residuals**2).sum(axis=2))
-    size = np.abs(residuals)
-    if level < 2:
-        return np.asarray(size.sum(axis=2))
-    bound = scale[:, None, None]
-    return np.asarray(np.where(size <= bound, size**2, bound * (2.0 * size - bound)).sum(axis=2))
 
 
 def _bootstrap(
@@ -552,7 +544,7 @@ def _bootstrap(
     """Percentiles of h when the experiments of each design point are drawn again."""
     n_points, repeats = deviations.shape
     found = []
-    for start in range(0, n_bootstrap, 50):  # fifty at a time: the grids take 50 x 257 x points numbers
+    for start in range(0, n_bootstrap, 50):  # fifty at a time: a grid takes 50 x 129 x points numbers
         some = min(50, n_bootstrap - start)
         drawn = rng.integers(0, repeats, size=(some, n_points, repeats))
         means = np.take_along_axis(deviations[None], drawn, axis=2).mean(axis=2)
@@ -593,15 +585,17 @@ def _seed(random_state: object) -> np.random.SeedSequence:
     return np.random.SeedSequence(None if random_state is None else check_int("random_state", random_state, 0))
 
 
-def _reporter(progress: bool | Callable[[int, int], None]) -> Callable[[int, int], None]:
+@contextmanager
+def _reporter(progress: bool | Callable[[int, int], None]) -> Iterator[Callable[[int, int], None]]:
     """What to call after each design point."""
     if callable(progress):
-        return progress
-    if not isinstance(progress, bool):
+        yield progress
+    elif not isinstance(progress, bool):
         raise TypeError(f"expected progress to be True, False or a function, got {progress!r}")
-    if not progress:
-        return lambda done, planned: None
-    from ..cli import ProgressLine
+    elif not progress:
+        yield lambda done, planned: None
+    else:
+        from ..cli import ProgressLine
 
-    line = ProgressLine()
-    return lambda done, planned: line.show(f"{done}/{planned} experiments")
+        with ProgressLine() as line:
+            yield lambda done, planned: line.show(f"{done}/{planned} experiments")
