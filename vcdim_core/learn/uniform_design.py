@@ -262,7 +262,7 @@ def estimate_vc(
 
     The named models are those of the node: linear discriminants on all principal components, whose sides are labelled
     by their majority. Discriminant analysis does not minimise the number of training errors. Fitted once it comes out
-    at 0.75 to 0.95 of the number d + 1, or (d^2 + 3d + 2) / 2, of parameters, which is the VC dimension of the class,
+    at 0.75 to 0.9 of the number d + 1, or (d^2 + 3d + 2) / 2, of parameters, which is the VC dimension of the class,
     and exact minimisation (d = 1) at 1.4 of it. Here linear and quadratic models are fitted once more without the 3
     percent of the points that are farthest on the wrong side, and the better fit is taken: that brings the estimate
     within 10 percent of the number of parameters for d up to 10. The univariate model is a single discriminant on the
