@@ -42,6 +42,13 @@ def test_types_by_level_add_up(small):
         assert sum(small.types(method)) == sum(fold.nodes for fold in small.folds if fold.method == method)
 
 
+def test_all_rows_in_the_bound():
+    node, all_ = (
+        omnivariate(["ringnorm"], methods=["SRM"], rows=3000, repeats=1, bound_rows=which) for which in ("node", "all")
+    )
+    assert all_.mean("ringnorm", "SRM", "nodes") > node.mean("ringnorm", "SRM", "nodes")
+
+
 def test_wins_and_sign_test():
     folds = []
     for name, (a, b) in {"p": (1, 2), "q": (1, 2), "r": (2, 2), "s": (5, 4)}.items():

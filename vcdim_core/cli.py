@@ -223,6 +223,9 @@ def _add_reproduce_command(commands: Any) -> None:
     parser.add_argument(
         "-o", "--output", type=Path, nargs="+", default=[], metavar="FILE", help="write .png, .svg, .pdf or .csv files"
     )
+    parser.add_argument(
+        "--bound-rows", choices=("node", "all"), default="node", help="omnivariate: rows that count in the risk bound"
+    )
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="omnivariate: CSV files with a column class")
     parser.add_argument(
         "--sets", nargs="*", metavar="NAME",
@@ -435,8 +438,9 @@ def _run_omnivariate(args: argparse.Namespace) -> int:
         raise ValueError("expected a data set, got none: give --sets or --data")
     with ProgressLine() as line:
         result = omnivariate(
-            data, rows=args.rows, n_jobs=args.jobs, progress=lambda done, total: line.show(f"{done}/{total} divisions")
-        )
+            data, rows=args.rows, bound_rows=args.bound_rows, n_jobs=args.jobs,
+            progress=lambda done, total: line.show(f"{done}/{total} divisions"),
+        )  # fmt: skip
     for path in args.output:
         result.save(path)
     print(json.dumps(result.as_dict()) if args.json else result)

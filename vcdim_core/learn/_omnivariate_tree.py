@@ -161,14 +161,7 @@ class OmnivariateTree:
         if model.linear is None:
             at = model.feature
             return f"{self.names[at]} <= {self.centre[at] + self.scale[at] * model.threshold:.6g}"
-        size = float(np.abs(model.linear).max()) if model.quadratic is None else _largest(model)
-        terms = [(weight / size, self.names[i]) for i, weight in enumerate(model.linear)]
-        if model.quadratic is not None:
-            for (i, j), weight in np.ndenumerate(model.quadratic):
-                terms.append((weight / size, f"{self.names[i]}*{self.names[j]}"))
-        terms.sort(key=lambda term: -abs(term[0]))
-        shown = [f"{weight:+.3g} {name}" for weight, name in terms[:n_terms] if weight]
-        n_more = sum(1 for weight, _ in terms if weight) - len(shown)
+        size, shown, n_more = _terms(model, self.names, n_terms)
         more = f" ... {n_more} more" if n_more > 0 else ""
         return f"{model.kind}: {' '.join(shown)}{more} <= {model.threshold / size:.3g}"
 
@@ -262,7 +255,16 @@ class OmnivariateTree:
         return "\n".join(out)
 
 
-def _largest(model: NodeModel) -> float:
-    """The largest weight of a quadratic model."""
-    assert model.linear is not None and model.quadratic is not None
-    return max(float(np.abs(model.linear).max()), float(np.abs(model.quadratic).max()))
+def _terms(model: NodeModel, names: tuple[str, ...], n_terms: int) -> tuple[float, list[str], int]:
+    """The largest weight of a sum, its largest terms divided by that, and how many more there are."""
+    assert model.linear is not None
+    p = model.linear.size
+    weights = model.linear if model.quadratic is None else np.concatenate([model.linear, model.quadratic.ravel()])
+    size = float(np.abs(weights).max()) or 1.0
+    order = np.argsort(-np.abs(weights), kind="stable")[:n_terms]
+    shown = []
+    for place in order[weights[order] != 0].tolist():
+        i, j = divmod(place - p, p)
+        name = names[place] if place < p else f"{names[i]}*{names[j]}"
+        shown.append(f"{weights[place] / size:+.3g} {name}")
+    return size, shown, int(np.count_nonzero(weights)) - len(shown)

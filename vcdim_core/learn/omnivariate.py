@@ -195,8 +195,9 @@ class OmnivariateTreeClassifier(_Encoded):
     each node by the mean of the feature over the training rows of that node, where it is present (by the parent's if
     it never is); a missing discrete value so counts as the shares of its values.
 
-    Cost: a node with n rows and p features costs O(n p^2 + min(n, p)^3) for the linear and O(n P^2 + min(n, P)^3) with
-    P = (p^2 + 3 p) / 2 for the quadratic model, all in matrix products and symmetric eigenproblems.
+    Cost: a node with n rows and p features costs O(n p^2 + min(n, p)^3) for the linear and O(n P^2 + min(n, P)^3)
+    with P = (p^2 + 3 p) / 2 for the quadratic model, all in matrix products and symmetric eigenproblems. A quadratic
+    node keeps p^2 numbers.
 
     References
     ----------

@@ -330,6 +330,7 @@ def omnivariate(
     methods: Sequence[str] = METHODS,
     rows: int = 7400,
     repeats: int = 5,
+    bound_rows: str = "node",
     random_state: int = 0,
     n_jobs: int = 1,
     progress: Callable[[int, int], None] | None = None,
@@ -346,6 +347,9 @@ def omnivariate(
         Points of the data sets made by rule.
     repeats : int, default=5
         Divisions into halves; the paper has 5.
+    bound_rows : {"node", "all"}, default="node"
+        Which rows count in the risk bound, see `OmnivariateTreeClassifier`; "all" grows trees of the paper's size on
+        ringnorm.
     random_state : int, default=0
         Seed of the data, the divisions and the selections.
     n_jobs : int, default=1
@@ -374,7 +378,7 @@ def omnivariate(
     sets = [made_data(one, rows, random_state) if isinstance(one, str) else one for one in data]
     for one in sets:
         _check_classes(one)
-    tasks = [(one, tuple(methods), repeat, random_state) for one in sets for repeat in range(repeats)]
+    tasks = [(one, tuple(methods), repeat, bound_rows, random_state) for one in sets for repeat in range(repeats)]
     found: list[Fold] = []
     for place, folds in enumerate(_run(tasks, n_jobs)):
         found += folds
@@ -394,7 +398,7 @@ def _check_classes(data: Data) -> None:
         raise ValueError(f"{wanted}, got {dict(zip(classes.tolist(), counts.tolist(), strict=True))}")
 
 
-def _run(tasks: list[tuple[Data, tuple[str, ...], int, int]], n_jobs: int) -> Iterable[list[Fold]]:
+def _run(tasks: list[tuple[Data, tuple[str, ...], int, str, int]], n_jobs: int) -> Iterable[list[Fold]]:
     """The folds of each task, here or in processes."""
     if n_jobs == 1:
         return (_divide_and_train(*task) for task in tasks)
@@ -404,7 +408,9 @@ def _run(tasks: list[tuple[Data, tuple[str, ...], int, int]], n_jobs: int) -> It
     return answer
 
 
-def _divide_and_train(data: Data, methods: tuple[str, ...], repeat: int, random_state: int) -> list[Fold]:
+def _divide_and_train(
+    data: Data, methods: tuple[str, ...], repeat: int, bound_rows: str, random_state: int
+) -> list[Fold]:
     """Train every method on both halves of one division."""
     from sklearn.model_selection import StratifiedKFold
 
@@ -414,7 +420,7 @@ def _divide_and_train(data: Data, methods: tuple[str, ...], repeat: int, random_
     out = []
     for half, (train, test) in enumerate(halves):
         for method in methods:
-            model = _model(method, data.discrete, random_state)
+            model = _model(method, data.discrete, bound_rows, random_state)
             with one_thread():  # the same for all
                 started = time.perf_counter()
                 model.fit(data.X[train], data.y[train])
@@ -427,13 +433,13 @@ def _divide_and_train(data: Data, methods: tuple[str, ...], repeat: int, random_
     return out
 
 
-def _model(method: str, discrete: tuple[int, ...], random_state: int) -> Any:
+def _model(method: str, discrete: tuple[int, ...], bound_rows: str, random_state: int) -> Any:
     """A new estimator."""
     if method in TREES:
         from ..learn import OmnivariateTreeClassifier
 
         return OmnivariateTreeClassifier(
-            method.lower(), categorical_features=list(discrete) or None, random_state=random_state
+            method.lower(), bound_rows=bound_rows, categorical_features=list(discrete) or None, random_state=random_state
         )
     return _Rival(method, discrete)
 
