@@ -258,6 +258,7 @@ class Omnivariate:
                           color=colour)  # fmt: skip
             panel.set_title(method)
             panel.set_xlabel("level")
+            panel.xaxis.get_major_locator().set_params(integer=True)
         panels[0].set_ylabel("nodes")
         panels[0].legend(frameon=False)
         return figure
@@ -438,8 +439,9 @@ def _model(method: str, discrete: tuple[int, ...], bound_rows: str, random_state
     if method in TREES:
         from ..learn import OmnivariateTreeClassifier
 
+        columns = list(discrete) or None
         return OmnivariateTreeClassifier(
-            method.lower(), bound_rows=bound_rows, categorical_features=list(discrete) or None, random_state=random_state
+            method.lower(), bound_rows=bound_rows, categorical_features=columns, random_state=random_state
         )
     return _Rival(method, discrete)
 
