@@ -86,6 +86,15 @@ def test_rows_that_can_be_told_apart_are():
             assert model.score(X, [0, 1, 0, 1, 2]) == 1.0
 
 
+def test_an_outlier_hides_nothing_below_it():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(100, 2)), [[1e10, 0.0]]])
+    y = (X[:, 0] > 0).astype(int)
+    tree = OmnivariateTreeClassifier("aic", ("univariate",), prune=False).fit(X, y).tree_
+    assert tree.value[0].sum() == 101
+    assert tree.n_nodes <= 12  # one for the outlier, and the first feature after that
+
+
 def test_duplicates_of_all_classes_are_a_leaf():
     for kind in KINDS:
         assert fit_model(kind, make_rows(np.ones((4, 3)), np.array([0, 1, 0, 1]), 2)) is None

@@ -240,9 +240,10 @@ def _fit_univariate(rows: Rows) -> Split | None:
     onehot = rows.onehot if present.size == rows.counts.size else rows.onehot[:, present]
     means = (onehot.T @ Z) / counts[:, None]
     centre = counts @ means / n
-    total = np.einsum("ij,ij->j", Z, Z) - n * centre * centre
+    centred = Z - centre
+    total = np.einsum("ij,ij->j", centred, centred)
     cuts = _two_classes(means, counts) if present.size == 2 else _best_cuts(means, counts, centre)
-    usable = (total > n * (1e-7 * (1.0 + np.abs(centre))) ** 2) & (cuts.high > cuts.low)
+    usable = (total > n * (1e-14 * (1.0 + np.abs(centre))) ** 2) & (cuts.high > cuts.low)  # more than rounding
     if not usable.any():
         return None
     borders = _borders(cuts, np.where(usable, total, 1.0))
