@@ -88,7 +88,9 @@ def test_help_has_examples_exit_codes_and_json(command: str, capsys: pytest.Capt
     assert "--json" in out and f"  vcdim {command} " in out and "a limit was reached" in out
 
 
-@pytest.mark.parametrize("words", [[], ["guess"], ["exact", "-d", "x"], ["structures"], ["structures", "3", "--height=1"]])
+@pytest.mark.parametrize(
+    "words", [[], ["guess"], ["exact", "-d", "x"], ["structures"], ["structures", "3", "--height=1"]]
+)
 def test_usage_errors_exit_with_2(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         cli.main(words)

@@ -82,9 +82,9 @@ def _tests(varied: list[list[int]], left: int, right: int, k: int, fixed: bool) 
 def lower_orders(structure: Structure, n_real: int) -> tuple[tuple[int, ...], ...]:
     r"""Build a shattered sample on real features: the rank of each point on each feature, point by point.
 
-    A stump shatters the most points m with :math:`\binom{m}{\lfloor m/2 \rfloor} \le 2 l` (Leboeuf 2020, Theorem 7): see
-    `stump_orders`. A node puts a sample of its left child before one of its right child on every feature, cuts between
-    them, and no feature is used up.
+    A stump shatters the most points m with :math:`\binom{m}{\lfloor m/2 \rfloor} \le 2 l` (Leboeuf 2020, Theorem 7):
+    see `stump_orders`. A node puts a sample of its left child before one of its right child on every feature, cuts
+    between them, and no feature is used up.
 
     Examples
     --------
@@ -109,10 +109,10 @@ def lower_orders(structure: Structure, n_real: int) -> tuple[tuple[int, ...], ..
 def stump_orders(m: int) -> list[list[int]]:
     r"""Order m points in as few ways as possible so that every subset, or its complement, begins one of the orders.
 
-    Let h = floor(m / 2). Every set of fewer than h points grows through a chain of sets into one of h points, different sets
-    of one size into different ones (Hall: a set lies in at least as many larger sets as a larger one holds). The h-sets are
-    paired, complements if m is even, disjoint ones if it is odd; an order runs up the chain of one and down that of the
-    other. So :math:`\lceil \binom{m}{h} / 2 \rceil` orders are enough, and no fewer are.
+    Let h = floor(m / 2). Every set of fewer than h points grows through a chain of sets into one of h points,
+    different sets of one size into different ones (Hall: a set lies in at least as many larger sets as a larger one
+    holds). The h-sets are paired, complements if m is even, disjoint ones if it is odd; an order runs up the chain of
+    one and down that of the other. So :math:`\lceil \binom{m}{h} / 2 \rceil` orders are enough, and no fewer are.
 
     Examples
     --------
