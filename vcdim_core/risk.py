@@ -99,8 +99,8 @@ def srm_bound(
     References
     ----------
     V. Cherkassky and F. Mulier, Learning from Data, Wiley 1998. O. T. Yildiz, On the VC-dimension of univariate
-    decision trees, ICPRAM 2012. O. T. Yildiz, Model selection in omnivariate decision trees using structural risk minimization, Information
-    Sciences 181, 2011.
+    decision trees, ICPRAM 2012. O. T. Yildiz, Model selection in omnivariate decision trees using structural risk
+    minimization, Information Sciences 181, 2011.
 
     Examples
     --------
