@@ -32,7 +32,7 @@ from libc.string cimport memset
 from arena cimport Arena, arena_clear, arena_free, arena_take
 from control cimport Watch, watch_quietly, watch_step
 from bitlane cimport (bits_count, bits_low, bits_low64, bits_top, lane_and, lane_andnot, lane_count, lane_fill,
-                      lane_is_ones, lane_is_zero, lane_or, lane_or_and, lane_t, lane_xor)
+                      lane_is_ones, lane_is_within, lane_is_zero, lane_or, lane_or_and, lane_t, lane_xor)
 from scalars cimport MAX_FEATURES, MAX_POINTS, mask_t
 
 cdef enum:
@@ -305,11 +305,11 @@ cdef inline const lane_t* memo_lane(Memo* memo, int t, mask_t A, mask_t c, lane_
 
 
 cdef inline void join_lanes(Memo* memo, int l, int r, mask_t A0, mask_t A1, mask_t c, lane_t* out) noexcept nogil:
-    """out |= D(l, A0) AND D(r, A1) on chunk c."""
+    """out |= D(l, A0) AND D(r, A1) on chunk c; the second is not asked for where the first adds nothing."""
     cdef lane_t a_room, b_room
     cdef const lane_t* a = memo_lane(memo, l, A0, c, &a_room)
     cdef const lane_t* b
-    if a == &memo.zeros:
+    if lane_is_within(a, out):
         return
     b = memo_lane(memo, r, A1, c, &b_room)
     lane_or_and(out, a, b)

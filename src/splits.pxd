@@ -5,7 +5,8 @@
                         of D(t1, A1) AND .. AND D(tC, AC).
 
 A node with two children takes a *cut*: the mask of the points on the right, prepared for each feature when the sample is set. A real
-feature has a cut between any two neighbours, and can send everything to either side. A node with C > 2
+feature has a cut between any two neighbours. It can also send everything to one side, but that adds nothing: what r realises on A it
+realises without the first point p, and l on p alone. A node with C > 2
 children, or a multiway feature with two values, takes a feature's C groups of points.
 
 On a real feature any e(t) points are shattered by t, where e(leaf) = 1 and e((l r)) = e(l) + e(r): cut behind the first e(l).
@@ -17,7 +18,7 @@ from libc.stdint cimport uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
-from bitlane cimport bits_count, bits_low, lane_and, lane_andnot, lane_fill, lane_is_ones, lane_is_zero, lane_or, lane_or_and, lane_t, lane_xor
+from bitlane cimport bits_count, bits_low, lane_and, lane_andnot, lane_fill, lane_is_ones, lane_is_within, lane_is_zero, lane_or, lane_or_and, lane_t, lane_xor
 from dichotomy cimport Memo, join_lanes, label_lane, leaf_lane, memo_allocate, memo_free, memo_lane
 from kinds cimport MAX_CATEGORIES, MAX_COLUMNS, MULTIWAY, NOMINAL, ORDERED, REAL, SUBSETS, Kinds, Sample
 from scalars cimport MAX_POINTS, mask_t
@@ -134,11 +135,11 @@ cdef inline void general_node(Memo* memo, int t, mask_t A, mask_t c, lane_t* out
     cdef const int* children = splits.children + t * splits.width
     cdef lane_t everything
     cdef int f
-    if splits.easy[t] > 3 and bits_count(A) <= splits.easy[t]:
+    if bits_count(A) <= splits.easy[t]:
         lane_fill(out, ~<uint64_t>0)
         return
     if splits.arity[t] == 2:
-        if children[0] == 0 and children[1] == 0:
+        if children[1] == 0 and children[0] == 0:
             stump_node(memo, splits, A, c, out)
         else:
             cut_node(memo, splits, children[0], children[1], A, c, out)
@@ -155,12 +156,17 @@ cdef inline void general_node(Memo* memo, int t, mask_t A, mask_t c, lane_t* out
 cdef inline void cut_node(Memo* memo, Splits* splits, int l, int r, mask_t A, mask_t c, lane_t* out) noexcept nogil:
     """D((l r), A) on chunk c."""
     cdef mask_t A1, last
-    cdef bint to_left = splits.kinds.n_real > 0, to_right = to_left
+    cdef bint to_left = False, to_right = False
     cdef bint both_ways = l != r and not memo.fixed
     cdef lane_t room
     cdef int f, i
     lane_fill(out, 0)
     for f in range(splits.kinds.n):
+        if (l == 0 or r == 0) and splits.kinds.kind[f] == REAL:
+            comb_node(memo, splits, l, r, f, A, c, out)
+            if lane_is_ones(out):
+                return
+            continue
         last = 0
         for i in range(splits.n_cuts[f]):
             A1 = A & splits.cuts[f][i]
@@ -170,15 +176,64 @@ cdef inline void cut_node(Memo* memo, Splits* splits, int l, int r, mask_t A, ma
                 to_right = True
             elif A1 != last:
                 last = A1
-                join_lanes(memo, l, r, A ^ A1, A1, c, out)
+                join_smaller(memo, l, r, A ^ A1, A1, c, out)
                 if both_ways:
-                    join_lanes(memo, l, r, A1, A ^ A1, c, out)
+                    join_smaller(memo, l, r, A1, A ^ A1, c, out)
                 if lane_is_ones(out):
                     return
     if to_left or (to_right and (l == r or not memo.fixed)):
         lane_or(out, memo_lane(memo, l, A, c, &room))
     if l != r and (to_right or (to_left and not memo.fixed)):
         lane_or(out, memo_lane(memo, r, A, c, &room))
+
+
+cdef inline void join_smaller(Memo* memo, int l, int r, mask_t A0, mask_t A1, mask_t c, lane_t* out) noexcept nogil:
+    """out |= D(l, A0) AND D(r, A1) on chunk c, the smaller set first: it is cheaper and may show that nothing is added."""
+    if bits_count(A0) <= bits_count(A1):
+        join_lanes(memo, l, r, A0, A1, c, out)
+    else:
+        join_lanes(memo, r, l, A1, A0, c, out)
+
+
+cdef inline void comb_node(Memo* memo, Splits* splits, int l, int r, int f, mask_t A, mask_t c, lane_t* out) noexcept nogil:
+    """out |= D((l r), A) on chunk c by the real feature f, where one of l, r is the leaf."""
+    cdef lane_t tails[MAX_POINTS]
+    cdef uint8_t points[MAX_POINTS]
+    cdef lane_t head, room
+    cdef mask_t left = 0
+    cdef int n = tail_lanes(memo, splits, f, A, c, points, tails), i, other = l + r
+    cdef bint leaf_left = l == 0 or not memo.fixed, leaf_right = r == 0 or not memo.fixed
+    lane_fill(&head, ~<uint64_t>0)
+    for i in range(n - 1):
+        left |= <mask_t>1 << points[i]
+        if i:
+            narrow(memo, points[i - 1], points[i], c, &head)
+        if leaf_left and not lane_is_within(&head, out):
+            lane_or_and(out, &head, memo_lane(memo, other, A ^ left, c, &room))
+        if leaf_right and not lane_is_within(&tails[i + 1], out):
+            lane_or_and(out, &tails[i + 1], memo_lane(memo, other, left, c, &room))
+
+
+cdef inline void narrow(const Memo* memo, int p, int q, mask_t c, lane_t* lane) noexcept nogil:
+    """Keep the labellings in which points p and q have the same label."""
+    cdef lane_t change = label_lane(memo, p, c)[0]
+    lane_xor(&change, label_lane(memo, q, c))
+    lane_andnot(lane, &change)
+
+
+cdef inline int tail_lanes(Memo* memo, const Splits* splits, int f, mask_t A, mask_t c, uint8_t* points,
+                           lane_t* tails) noexcept nogil:
+    """The points of A in the order of feature f; tails[i]: the labellings constant on points i, i+1, ... Returns how many."""
+    cdef int n = 0, i
+    for i in range(splits.n_points):
+        if (A >> splits.order[f][i]) & 1:
+            points[n] = splits.order[f][i]
+            n += 1
+    lane_fill(&tails[n - 1], ~<uint64_t>0)
+    for i in range(n - 2, 0, -1):
+        tails[i] = tails[i + 1]
+        narrow(memo, points[i], points[i + 1], c, &tails[i])
+    return n
 
 
 cdef inline void stump_node(Memo* memo, Splits* splits, mask_t A, mask_t c, lane_t* out) noexcept nogil:
@@ -201,28 +256,16 @@ cdef inline void stump_node(Memo* memo, Splits* splits, mask_t A, mask_t c, lane
 
 cdef inline void ordered_stump(Memo* memo, Splits* splits, int f, mask_t A, mask_t c, lane_t* out) noexcept nogil:
     """out |= the labellings constant on a beginning and on the rest of A in the order of feature f."""
-    cdef lane_t same[MAX_POINTS]                 # same[i]: constant on points i, i+1, .. of A
+    cdef lane_t tails[MAX_POINTS]
     cdef uint8_t points[MAX_POINTS]
-    cdef lane_t front, change
-    cdef int n = 0, i
-    for i in range(splits.n_points):
-        if (A >> splits.order[f][i]) & 1:
-            points[n] = splits.order[f][i]
-            n += 1
-    lane_fill(&same[n - 1], ~<uint64_t>0)
-    for i in range(n - 2, 0, -1):
-        same[i] = same[i + 1]
-        change = label_lane(memo, points[i], c)[0]
-        lane_xor(&change, label_lane(memo, points[i + 1], c))
-        lane_andnot(&same[i], &change)
-    lane_fill(&front, ~<uint64_t>0)
+    cdef lane_t head
+    cdef int n = tail_lanes(memo, splits, f, A, c, points, tails), i
+    lane_fill(&head, ~<uint64_t>0)
     for i in range(n - 1):
         if i:
-            change = label_lane(memo, points[i], c)[0]
-            lane_xor(&change, label_lane(memo, points[i - 1], c))
-            lane_andnot(&front, &change)
+            narrow(memo, points[i - 1], points[i], c, &head)
         if splits.kinds.kind[f] == REAL or not share_group(splits, f, points[i], points[i + 1]):
-            lane_or_and(out, &front, &same[i + 1])
+            lane_or_and(out, &head, &tails[i + 1])
 
 
 cdef inline bint share_group(const Splits* splits, int f, int p, int q) noexcept nogil:

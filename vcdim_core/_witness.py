@@ -17,6 +17,8 @@ CHILDREN = 8
 """Samples grown from one, at most."""
 FREE_TESTS = 20_000
 """Samples that may be tested where there is no time limit: a second or so."""
+SLICE = 16
+"""Samples grown between two looks at the limits."""
 SHARE = 0.4
 """Part of a time limit that may be spent here."""
 
@@ -47,9 +49,8 @@ def _beam(members: Any, width: int, seed: int) -> Any:
     chance = random.Random(seed)
     while level.n_orbits and level.n_points < most:
         parts = []
-        step = 4 * len(members.workers)
-        for start in range(0, level.n_orbits, step):
-            stop = min(start + step, level.n_orbits)
+        for start in range(0, level.n_orbits, SLICE):
+            stop = min(start + SLICE, level.n_orbits)
             parts += _sprout(members, level, start, stop, chance.getrandbits(32))
             found = next((part for part in parts if part.n_orbits), None)
             yield found.sample(0) if found is not None else level.sample(0)
