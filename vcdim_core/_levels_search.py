@@ -165,16 +165,21 @@ def next_level(
     members: Team, level: Any, tick: Tick, journal: Journal | None = None, relay: Relay | None = None
 ) -> Any:
     """The shattered children of a level, one per orbit; ``tick`` hears how many orbits are done."""
-    done = 0
+    finished: list[int] = []  # adding to it is safe from several threads
 
     def count(orbits: int = 0) -> None:
-        nonlocal done
-        done = min(done + (orbits or SLICE), level.n_orbits)
-        tick(done)
+        if orbits:
+            finished.append(orbits)
+        tick(sum(finished))
 
     if journal is None and relay is None:
-        parts = members.over(level.n_orbits, lambda worker, a, b: worker.generate(level, a, b), count)
-        return members.engine.join(parts)
+
+        def work(worker: Any, start: int, stop: int) -> Any:
+            children = worker.generate(level, start, stop)
+            finished.append(stop - start)
+            return children
+
+        return members.engine.join(members.over(level.n_orbits, work, count))
     units = Units(members, level, journal, count)
     if relay is None or not units.run_here(LOCAL_SECONDS):
         if relay is None:
