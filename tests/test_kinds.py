@@ -5,7 +5,12 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import os
 import random
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -637,3 +642,56 @@ def test_witnesses_come_with_a_tree_for_each_labelling() -> None:
         for labels in labels_of(result.value):
             tree = vc.realize(structure, result.witness, labels, features=features)
             oracle.check_tree(tree, result.witness, labels)
+
+
+# Ctrl-C
+
+SLOW = "((..)((..).))"              # on three real features: far too long
+LONG_CALLS = {
+    "search": f"search_vc({SLOW!r}, real=3)",
+    "search with threads": f"search_vc({SLOW!r}, real=3, n_jobs=2)",
+    "search with a journal": f"search_vc({SLOW!r}, real=3, checkpoint=sys.argv[1])",
+    "search with threads and a journal": f"search_vc({SLOW!r}, real=3, n_jobs=2, checkpoint=sys.argv[1])",
+    "search elsewhere": f"search_vc({SLOW!r}, real=3, executor=ThreadPoolExecutor(2))",
+    "search on mixed features": "search_vc('((..)(..))', features=Features(binary=2, ordinal=[4, 4], nominal=[4]))",
+    "search for a witness": f"search_vc({SLOW!r}, real=4, time_limit=1000)",
+    "search for a witness with threads": f"search_vc({SLOW!r}, real=4, time_limit=1000, n_jobs=2)",
+    "growth function": "growth_function('((..)(..))', 7, real=3)",
+    "partitioning function": "partitioning_function('((..)(..))', 6, 3, real=3)",
+}
+INTERRUPTED = """
+import os, sys, time
+from concurrent.futures import ThreadPoolExecutor
+from vcdim_core import *
+from vcdim_core import exact
+if "witness" in {name!r}:
+    exact.WITNESS_ORBITS = 1
+print("ready", flush=True)
+try:
+    {call}
+except KeyboardInterrupt:
+    print(repr(time.time()), flush=True)
+    os._exit(0)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent the POSIX way")
+@pytest.mark.parametrize("name", LONG_CALLS)
+def test_interrupt(name: str, tmp_path: Path) -> None:
+    code = INTERRUPTED.format(call=LONG_CALLS[name], name=name)
+    environment = os.environ | {"PYTHONPATH": str(Path(vc.__file__).parent.parent)}
+    command = [sys.executable, "-P", "-c", code, str(tmp_path / "journal")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+        time.sleep(0.4)
+        assert child.poll() is None, "ended before it could be interrupted"
+        sent = time.time()
+        child.send_signal(signal.SIGINT)
+        try:
+            answered = child.communicate(timeout=30)[0]
+        finally:
+            child.kill()
+    latency = float(answered) - sent
+    print(f"{name}: answered after {1000 * latency:.0f} ms")
+    assert latency < 2
