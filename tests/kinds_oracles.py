@@ -215,7 +215,7 @@ def sort(shape: Shape) -> Shape:
     return tuple(sorted(map(sort, shape), key=repr))
 
 
-# --- symmetries, by brute force -------------------------------------------------------------------------------------------
+# --- symmetries, by brute force
 
 
 def images(sample: Sequence[Point], columns: Sequence[Column], fixed: bool) -> set[frozenset[Point]]:

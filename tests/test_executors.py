@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
@@ -118,7 +117,8 @@ def test_a_pool_whose_worker_is_killed_is_an_error_and_the_journal_goes_on(tmp_p
             if n == 12:
                 os.kill(next(iter(pool._processes)), signal.SIGKILL)
 
-        with pytest.raises(vc.exact.ExecutorError, match="^expected the executor to run a unit of the search, got Broken"):
+        message = "^expected the executor to run a unit of the search, got BrokenProcessPool: "
+        with pytest.raises(vc.exact.ExecutorError, match=message):
             vc.search_vc(**SEARCHES["real"], executor=Counting(pool, kill), checkpoint=path)
     before = path.read_bytes()
     assert before.count(b"\n") > 3
@@ -184,14 +184,6 @@ def test_a_dask_worker_that_is_killed_changes_nothing(client: Any) -> None:
     executor = Counting(client.get_executor(), kill)
     assert answer(vc.search_vc(**SEARCHES["real"], executor=executor)) == expected
     assert done.is_set()
-    deadline = time.monotonic() + 30
-    while True:  # the cluster has its worker back
-        now = [info["pid"] for info in client.run(_pid).values()]
-        if len(now) == 2 and pids[0] not in now:
-            break
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    assert vc.search_vc(**SEARCHES["real"], executor=client).value == expected[0]
 
 
 def _pid() -> dict[str, int]:
