@@ -311,7 +311,7 @@ class _Search:
             members.held = level.n_bytes + children.n_bytes
             members.hold(engine.room_to_prune(level, children))
             need = 1 if self.keep_all else max(1, engine.need(self.lower + 1, size))
-            engine.prune(members, level, children, need, tell)
+            engine.prune(members, level, children, need, lambda n=level.n_orbits: tell(n))
             self.orbits[size] = children.n_orbits
             level = children
         if self.lower < self.upper and self.ledger and self.ledger[-1].orbits:
