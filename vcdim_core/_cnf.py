@@ -1,0 +1,286 @@
+r"""The formula "some sample of m points is shattered" in conjunctive normal form, built from the problem alone.
+
+The checker builds it again and compares digests, so that a proof of unsatisfiability is one about the problem.
+
+**Sample.** Of a real feature only the order of the points matters, and ties never help: the splits of an order with
+ties are among those of an order that breaks them. So ``o[f, i, j]`` (i < j) says that point i is below point j, made
+transitive. Points are numbered along the first real feature, which needs no variables. A binary or ordinal feature has
+``x > c`` for each threshold c; a nominal or multiway one has ``x = c`` for each category, exactly one of them true
+(with two categories one variable says ``x = 1``).
+
+**Labelling.** For each labelling y that is asked for, the first point labelled 0 (a tree with its leaf labels
+exchanged realises the complement): each node has a variable for each test it may make, at least one of them true,
+and each point variables that say to which child it would go. A test with real feature f says that the points going to
+the lower child are closed downwards: no threshold is written. A subset test has a side for each category, both sides
+used. A leaf has a label, and a point whose path leads there must have it. Children that are the same structure are not
+exchanged: the tree with their subtrees exchanged does the same.
+
+Satisfiable for all labellings = shattered. A formula for some of the labellings only is weaker, so its
+unsatisfiability says the same.
+
+**Symmetry.** Among all ways to write a sample down choose the smallest, in this sense. Let :math:`O_f` be the bits
+"not i below j" of the real feature f >= 1, pairs in order, and X the matrix of the values of the finite features, a
+row per point. The order of the points is that of the first real feature. Exchanging like columns, reversing real
+features f >= 1 and (orientation free) reversing or renaming the categories of finite ones keeps a sample shattered, so
+take :math:`(O_1, O_2, \ldots, X_{00}, X_{01}, \ldots)` lexicographically smallest, X read by rows; without real features
+over all orders of the points as well. In it
+
+* the first bit of each :math:`O_f` is 0 (free): else reverse f;
+* :math:`O_f \le O_{f+1}`: else exchange the two;
+* without real features the rows of X increase strictly (equal points are never shattered): else exchange neighbours;
+* neighbouring like columns of X increase weakly: at the first row where they differ, exchanging them would help;
+* the first row has value 0 in a feature whose categories may be renamed, and at most (C-1)/2 in one that may be reversed
+  (free): else rename or reverse.
+
+All hold at once, as they hold for one smallest description. Hence adding them keeps satisfiability.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Sequence
+
+from ._check_problem import Problem, Shape, can_test, n_arrangements
+
+Clause = tuple[int, ...]
+
+
+class Formula:
+    """Clauses over variables 1, 2, ...; a literal is a variable or its negative."""
+
+    def __init__(self) -> None:
+        self.n_variables = 0
+        self.clauses: list[Clause] = []
+
+    def new(self) -> int:
+        """Return a new variable."""
+        self.n_variables += 1
+        return self.n_variables
+
+    def add(self, *literals: int) -> None:
+        """Say that one of these is true."""
+        self.clauses.append(literals)
+
+    def add_lex(self, low: Sequence[int], high: Sequence[int], strict: bool) -> None:
+        """Say that one vector of literals is lexicographically at most, or below, the other (false before true)."""
+        equal: tuple[int, ...] = ()  # negated: the vectors agree so far
+        for a, b in zip(low, high, strict=True):
+            self.add(*equal, -a, b)
+            after = self.new()
+            self.add(*equal, a, b, after)
+            self.add(*equal, -a, -b, after)
+            equal = (-after,)
+        if strict:
+            self.add(*equal)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the formula in the DIMACS format."""
+        text = hashlib.sha256(f"p cnf {self.n_variables} {len(self.clauses)}\n".encode())
+        for clause in self.clauses:
+            text.update((" ".join(map(str, clause)) + " 0\n").encode())
+        return text.hexdigest()
+
+
+class SampleVariables:
+    """The unknown sample: m points on the features of a problem."""
+
+    def __init__(self, formula: Formula, problem: Problem, m: int) -> None:
+        self.formula, self.problem, self.m = formula, problem, m
+        self.below: dict[tuple[int, int, int], int] = {}
+        self.bits: dict[tuple[int, int], list[int]] = {}
+        for f, (kind, categories) in enumerate(problem.columns):
+            if kind != "real":
+                for i in range(m):
+                    self.bits[f, i] = self._finite_value(kind, categories)
+            elif f:
+                self._order(f)
+        self._break_real_symmetry()
+        self._break_finite_symmetry()
+
+    def _order(self, f: int) -> None:
+        """A strict total order of the points."""
+        for i, j in itertools.combinations(range(self.m), 2):
+            o = self.formula.new()
+            self.below[f, i, j], self.below[f, j, i] = o, -o
+        for i, j, k in itertools.combinations(range(self.m), 3):
+            self.formula.add(-self.below[f, i, j], -self.below[f, j, k], self.below[f, i, k])
+            self.formula.add(self.below[f, i, j], self.below[f, j, k], -self.below[f, i, k])
+
+    def _finite_value(self, kind: str, categories: int) -> list[int]:
+        """Literals whose lexicographic order is that of the values."""
+        add, new = self.formula.add, self.formula.new
+        if categories == 2:
+            return [new()]
+        if kind == "ordinal":
+            more = [new() for _ in range(categories - 1)]
+            for low, high in itertools.pairwise(more):
+                add(low, -high)
+            return more
+        equal = [new() for _ in range(categories)]
+        add(*equal)
+        for a, b in itertools.combinations(equal, 2):
+            add(-a, -b)
+        return [-e for e in equal]
+
+    def more(self, f: int, i: int, c: int) -> int:
+        """Literal: point i has a value above c in a binary or ordinal feature."""
+        return self.bits[f, i][c]
+
+    def equal(self, f: int, i: int, c: int) -> int:
+        """Literal: point i has category c of a nominal or multiway feature."""
+        if self.problem.columns[f][1] == 2:
+            return self.bits[f, i][0] if c else -self.bits[f, i][0]
+        return -self.bits[f, i][c]
+
+    def _break_real_symmetry(self) -> None:
+        if self.m < 2:
+            return
+        vectors = [
+            [-self.below[f, i, j] for i, j in itertools.combinations(range(self.m), 2)]
+            for f in range(1, self.problem.n_real)
+        ]
+        if self.problem.free:
+            for vector in vectors:
+                self.formula.add(-vector[0])
+        for low, high in itertools.pairwise(vectors):
+            self.formula.add_lex(low, high, strict=False)
+
+    def _break_finite_symmetry(self) -> None:
+        problem, rows = self.problem, range(self.m)
+        finite = range(problem.n_real, len(problem.columns))
+        if not problem.n_real:
+            for i, j in itertools.pairwise(rows):
+                low, high = ([bit for f in finite for bit in self.bits[f, row]] for row in (i, j))
+                self.formula.add_lex(low, high, strict=True)
+        for f, g in itertools.pairwise(finite):
+            if problem.columns[f] == problem.columns[g]:
+                low, high = ([bit for i in rows for bit in self.bits[column, i]] for column in (f, g))
+                self.formula.add_lex(low, high, strict=False)
+        for f in finite if self.m else ():
+            kind, categories = problem.columns[f]
+            if kind == "nominal" or (kind == "multiway" and problem.free):
+                self.formula.add(self.equal(f, 0, 0))
+            elif kind != "multiway" and problem.free:
+                self.formula.add(-self.more(f, 0, (categories - 1) // 2))
+
+
+class _Labelling:
+    """A tree, chosen by the solver, that gives the points these labels."""
+
+    def __init__(self, sample: SampleVariables, labels: Sequence[int]) -> None:
+        self.sample, self.formula, self.problem = sample, sample.formula, sample.problem
+        self.labels, self.points = labels, range(sample.m)
+        self._place(self.problem.shape, [()] * sample.m)
+
+    def _place(self, shape: Shape, paths: list[Clause]) -> None:
+        """Add a substructure; ``paths[i]`` are the negated conditions under which point i comes here."""
+        if not shape:
+            label = self.formula.new()
+            for i in self.points:
+                self.formula.add(*paths[i], label if self.labels[i] else -label)
+            return
+        goes = [self._direction(len(shape)) for _ in self.points]
+        self._tests(shape, goes)
+        for place, child in enumerate(shape):
+            self._place(child, [(*paths[i], -goes[i][place]) for i in self.points])
+
+    def _direction(self, arity: int) -> list[int]:
+        """Literals: a point would go to child 0, 1, ..."""
+        if arity == 2:
+            right = self.formula.new()
+            return [-right, right]
+        goes = [self.formula.new() for _ in range(arity)]
+        self.formula.add(*goes)
+        for a, b in itertools.combinations(goes, 2):
+            self.formula.add(-a, -b)
+        return goes
+
+    def _tests(self, shape: Shape, goes: list[list[int]]) -> None:
+        """Let a node choose a test."""
+        chosen: list[int] = []
+        for order in n_arrangements(self.problem, shape):
+            for f, (kind, categories) in enumerate(self.problem.columns):
+                if not can_test(len(shape), kind, categories):
+                    continue
+                if kind == "real":
+                    chosen.append(self._real_test(f, order, goes))
+                elif kind == "multiway":
+                    chosen.append(self._finite_test(f, list(range(categories)), order, goes))
+                elif kind != "nominal":
+                    chosen += [self._threshold_test(f, c, order, goes) for c in range(categories - 1)]
+                elif self.problem.subset:
+                    chosen += [self._subset_test(f, goes)] if order == (0, 1) else []
+                else:
+                    chosen += [
+                        self._finite_test(f, [int(v != c) for v in range(categories)], order, goes)
+                        for c in range(categories)
+                    ]
+        self.formula.add(*chosen)
+
+    def _real_test(self, f: int, order: tuple[int, ...], goes: list[list[int]]) -> int:
+        """The points that go to the lower child are closed downwards."""
+        test, lower = self.formula.new(), order[0]
+        for i, j in itertools.permutations(self.points, 2):
+            if f:
+                self.formula.add(-test, -self.sample.below[f, i, j], -goes[j][lower], goes[i][lower])
+            elif j == i + 1:
+                self.formula.add(-test, -goes[j][lower], goes[i][lower])
+        return test
+
+    def _threshold_test(self, f: int, c: int, order: tuple[int, ...], goes: list[list[int]]) -> int:
+        test = self.formula.new()
+        for i in self.points:
+            more = self.sample.more(f, i, c)
+            self.formula.add(-test, more, goes[i][order[0]])
+            self.formula.add(-test, -more, goes[i][order[1]])
+        return test
+
+    def _finite_test(self, f: int, answers: list[int], order: tuple[int, ...], goes: list[list[int]]) -> int:
+        """Category c gives the answer ``answers[c]``."""
+        test = self.formula.new()
+        for i in self.points:
+            for c, given in enumerate(answers):
+                self.formula.add(-test, -self.sample.equal(f, i, c), goes[i][order[given]])
+        return test
+
+    def _subset_test(self, f: int, goes: list[list[int]]) -> int:
+        """Each category takes a side, not all the same; both orders of the children are among these."""
+        test = self.formula.new()
+        sides = [self.formula.new() for _ in range(self.problem.columns[f][1])]
+        self.formula.add(-test, *sides)
+        self.formula.add(-test, *(-side for side in sides))
+        for i in self.points:
+            for c, side in enumerate(sides):
+                here = -self.sample.equal(f, i, c)
+                self.formula.add(-test, here, -side, goes[i][1])
+                self.formula.add(-test, here, side, goes[i][0])
+        return test
+
+
+def labels_of(labelling: int, m: int) -> list[int]:
+    """Return the labels of m points: 0 for the first, then the bits of the labelling, lowest first."""
+    return [0, *(labelling >> i & 1 for i in range(m - 1))][:m]
+
+
+def add_labelling(sample: SampleVariables, labelling: int) -> None:
+    """Ask for a tree that realises one more labelling."""
+    _Labelling(sample, labels_of(labelling, sample.m))
+
+
+def encode(problem: Problem, m: int, labellings: Sequence[int]) -> Formula:
+    """Return the formula "some sample of m points has these labellings realised", up to symmetry.
+
+    Examples
+    --------
+    >>> stump = Problem(((), ()), (("real", 0),) * 2, True, False)
+    >>> formula = encode(stump, 4, range(1, 8))
+    >>> formula.n_variables, len(formula.clauses)
+    (62, 177)
+    """
+    formula = Formula()
+    sample = SampleVariables(formula, problem, m)
+    for labelling in labellings:
+        add_labelling(sample, labelling)
+    return formula
