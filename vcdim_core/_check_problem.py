@@ -11,7 +11,6 @@ that no feature can test is a leaf.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +24,8 @@ Parts = tuple[int, ...]
 MAX_NODES = 400
 MAX_FEATURES = 64
 MAX_CATEGORIES = 64
+MAX_ORDERS = 5040
+"""Orders of the children of a node with many different ones; every one is a test of its own."""
 
 
 class Refused(ValueError):
@@ -173,11 +174,36 @@ def n_nodes(shape: Shape) -> int:
     return 1 + sum(map(n_nodes, shape)) if shape else 0
 
 
-def n_arrangements(problem: Problem, shape: Shape) -> list[tuple[int, ...]]:
-    """Return the orders in which the children may take the answers, one for each different outcome."""
-    orders = list(itertools.permutations(range(len(shape)))) if problem.free else [tuple(range(len(shape)))]
+def n_orders(problem: Problem, shape: Shape) -> int:
+    """Return in how many different orders the children may take the answers."""
+    if not problem.free:
+        return 1
     forms = [canonical(child) for child in shape]
-    return list({tuple(forms[i] for i in order): order for order in reversed(orders)}.values())[::-1]
+    return math.factorial(len(forms)) // math.prod(math.factorial(forms.count(form)) for form in set(forms))
+
+
+def arrangements(problem: Problem, shape: Shape) -> list[tuple[int, ...]]:
+    """Return these orders, each as the children that take the answers 0, 1, ...
+
+    Examples
+    --------
+    >>> ternary = Problem((((), (), ()), (), ()), (("multiway", 3),), True, False)
+    >>> arrangements(ternary, ternary.shape)
+    [(0, 1, 2), (1, 0, 2), (1, 2, 0)]
+    """
+    if not problem.free:
+        return [tuple(range(len(shape)))]
+    if n_orders(problem, shape) > MAX_ORDERS:
+        raise Refused(f"expected at most {MAX_ORDERS} orders of the children of a node, got more")
+    forms = [canonical(child) for child in shape]
+    found: list[tuple[int, ...]] = [()]
+    for _ in shape:
+        longer = []
+        for order in found:
+            left = [i for i in range(len(shape)) if i not in order]
+            longer += [(*order, i) for i in left if all(forms[j] != forms[i] for j in left if j < i)]
+        found = longer
+    return found
 
 
 def cuts(problem: Problem, column: int, values: Sequence[float] = ()) -> list[object]:

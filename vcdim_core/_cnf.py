@@ -22,15 +22,15 @@ unsatisfiability says the same.
 "not i below j" of the real feature f >= 1, pairs in order, and X the matrix of the values of the finite features, a
 row per point. The order of the points is that of the first real feature. Exchanging like columns, reversing real
 features f >= 1 and (orientation free) reversing or renaming the categories of finite ones keeps a sample shattered, so
-take :math:`(O_1, O_2, \ldots, X_{00}, X_{01}, \ldots)` lexicographically smallest, X read by rows; without real features
-over all orders of the points as well. In it
+take :math:`(O_1, O_2, \ldots, X_{00}, X_{01}, \ldots)` lexicographically smallest, X read by rows; without real
+features over all orders of the points as well. In it
 
 * the first bit of each :math:`O_f` is 0 (free): else reverse f;
 * :math:`O_f \le O_{f+1}`: else exchange the two;
 * without real features the rows of X increase strictly (equal points are never shattered): else exchange neighbours;
 * neighbouring like columns of X increase weakly: at the first row where they differ, exchanging them would help;
-* the first row has value 0 in a feature whose categories may be renamed, and at most (C-1)/2 in one that may be reversed
-  (free): else rename or reverse.
+* the first row has value 0 in a feature whose categories may be renamed, and at most (C-1)/2 in one that may be
+  reversed (free): else rename or reverse.
 
 All hold at once, as they hold for one smallest description. Hence adding them keeps satisfiability.
 """
@@ -41,7 +41,7 @@ import hashlib
 import itertools
 from collections.abc import Sequence
 
-from ._check_problem import Problem, Shape, can_test, n_arrangements
+from ._check_problem import Problem, Shape, arrangements, can_test
 
 Clause = tuple[int, ...]
 
@@ -200,7 +200,7 @@ class _Labelling:
     def _tests(self, shape: Shape, goes: list[list[int]]) -> None:
         """Let a node choose a test."""
         chosen: list[int] = []
-        for order in n_arrangements(self.problem, shape):
+        for order in arrangements(self.problem, shape):
             for f, (kind, categories) in enumerate(self.problem.columns):
                 if not can_test(len(shape), kind, categories):
                     continue

@@ -72,13 +72,11 @@ def check_refutation(clauses: Sequence[Sequence[int]], steps: Iterable[Step]) ->
     2
     """
     known: list[Sequence[int]] = [(), *clauses]  # numbered from 1
-    steps_done = 0
-    for clause, hints in steps:
-        steps_done += 1
+    for number, (clause, hints) in enumerate(steps, 1):
         if not _follows(known, clause, hints):
-            raise BadProof(f"step {steps_done} of the proof does not follow from its hints")
+            raise BadProof(f"step {number} of the proof does not follow from its hints")
         if not clause:
-            return steps_done
+            return number
         known.append(clause)
     raise BadProof("the proof does not end with the empty clause")
 

@@ -16,7 +16,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 
-from ._check_problem import Parts, Problem, Shape, Values, all_divisions, n_arrangements
+from ._check_problem import Parts, Problem, Shape, Values, all_divisions, arrangements
 
 Sample = tuple[Values, ...]
 
@@ -88,7 +88,7 @@ def realised(problem: Problem, sample: Sequence[Values], effort: Effort | None =
             if inside in seen:
                 continue
             seen.add(inside)
-            for order in n_arrangements(problem, shape):
+            for order in arrangements(problem, shape):
                 both = full
                 for child, side in zip(order, inside, strict=True):
                     both &= visit(shape[child], side)
@@ -119,12 +119,19 @@ def group_order(problem: Problem) -> int:
     order = 1
     for (kind, categories), like in itertools.groupby(sorted(problem.columns)):
         count = len(list(like))
-        order *= math.factorial(count) * len(_renamings(problem, kind, categories)) ** count
+        order *= math.factorial(count) * _n_renamings(problem, kind, categories) ** count
     return order
 
 
+def _n_renamings(problem: Problem, kind: str, categories: int) -> int:
+    """Return how many permutations of the values of a feature keep what can be tested."""
+    if kind == "nominal" or (kind == "multiway" and problem.free):
+        return math.factorial(categories)
+    return 2 if problem.free and kind != "multiway" else 1
+
+
 def _renamings(problem: Problem, kind: str, categories: int) -> list[tuple[int, ...]]:
-    """Return the permutations of the values of a feature; for a real one () keeps and (0,) reverses the order."""
+    """Return these permutations; for a real feature () keeps and (0,) reverses the order."""
     if kind == "real":
         return [(), (0,)] if problem.free else [()]
     same = tuple(range(categories))
