@@ -28,7 +28,7 @@ __all__ = ["build_certificate", "write_certificate"]
 SAT_POINTS = 10
 """Points up to which a proof by SAT is tried unless asked for."""
 SAT_CONFLICTS = 20_000
-"""Conflicts after which the solver is stopped unless a proof is asked for; their hints take some 10 seconds."""
+"""Conflicts after which the solver is stopped unless a proof is asked for; the hints for so many take 10 seconds."""
 
 
 def build_certificate(result: VCResult, *, sat: str = "auto") -> dict[str, Any]:
@@ -242,13 +242,13 @@ def _has_solver() -> bool:
 
 
 def _sat_proof(problem: Problem, points: int, conflicts: int | None) -> dict[str, Any] | None:
-    """Prove that no sample of so many points is shattered, or return None when the solver gives up."""
+    """Prove that no sample of so many points is shattered; None if the solver gives up or its proof is of no use."""
     try:
         found = _sat.search(problem, points, conflicts=conflicts)
         if found.sample is not None:
             raise ValueError(f"expected no shattered sample of {points} points, got {found.sample}")
         cnf, steps = _sat.prove(problem, points, found.labellings, conflicts)
-    except _sat.OutOfBudget:
+    except (_sat.OutOfBudget, _sat.NotByPropagation):
         return None
     return {"kind": "sat", "points": points, "labellings": list(found.labellings), "cnf": cnf, "lrat": pack(steps)}
 
