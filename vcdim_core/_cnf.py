@@ -15,6 +15,11 @@ the lower child are closed downwards: no threshold is written. A subset test has
 used. A leaf has a label, and a point whose path leads there must have it. Children that are the same structure are not
 exchanged: the tree with their subtrees exchanged does the same.
 
+A node over two leaves, the case met most, needs no directions. Its leaves have different labels or the same one; if the
+same, all points that come there have it. If different, the test and the label of its upper side say what the labels
+are: of a real feature, that every point with that label that comes there is above every one with the other. The case
+of one label needs no test of its own where a real feature exists: a threshold beyond all points does it.
+
 Satisfiable for all labellings = shattered. A formula for some of the labellings only is weaker, so its
 unsatisfiability says the same.
 
@@ -39,7 +44,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ._check_problem import Problem, Shape, arrangements, can_test
 
@@ -174,17 +179,97 @@ class _Labelling:
         self.labels, self.points = labels, range(sample.m)
         self._place(self.problem.shape, [()] * sample.m)
 
-    def _place(self, shape: Shape, paths: list[Clause]) -> None:
-        """Add a substructure; ``paths[i]`` are the negated conditions under which point i comes here."""
+    def _place(self, shape: Shape, away: list[Clause]) -> None:
+        """Add a substructure; ``away[i]`` is a literal that is true unless point i comes here, or () if it does."""
         if not shape:
+            self._leaf(away)
+        elif shape == ((), ()):
+            self._stump(away)
+        else:
+            goes = [self._direction(len(shape)) for _ in self.points]
+            self._tests(shape, goes)
+            for place, child in enumerate(shape):
+                self._place(child, [self._beyond(away[i], -goes[i][place]) for i in self.points])
+
+    def _beyond(self, away: Clause, turns_off: int) -> Clause:
+        """Return a literal that is true where a point does not come here, or comes here but turns off."""
+        if not away:
+            return (turns_off,)
+        here = self.formula.new()
+        self.formula.add(*away, turns_off, here)
+        return (-here,)
+
+    def _leaf(self, away: list[Clause]) -> None:
+        """All points that come here have the same label."""
+        label = self.formula.new()
+        for i in self.points:
+            self.formula.add(*away[i], label if self.labels[i] else -label)
+
+    # Stumps: a test says directly which labels it can give
+
+    def _stump(self, away: list[Clause]) -> None:
+        """Let a test separate the labels of the points that come here, or let them all have one label."""
+        chosen = []
+        for f, (kind, categories) in enumerate(self.problem.columns):
+            if not can_test(2, kind, categories):
+                continue
+            if kind == "real":
+                chosen += [self._real_stump(f, upper, away) for upper in (0, 1)]
+            elif kind == "nominal" and (self.problem.subset or categories == 2):
+                chosen.append(self._subset_stump(f, away))
+            else:
+                chosen += [
+                    self._stump_of(away, lambda i, g=f, d=c: self._is_second(g, d, i), upper)  # type: ignore[misc]
+                    for c in range(categories if kind == "nominal" else categories - 1)
+                    for upper in (0, 1)
+                ]
+        if not self.problem.n_real:
+            chosen += [self._one_label(label, away) for label in (0, 1)]
+        self.formula.add(*chosen)
+
+    def _is_second(self, f: int, c: int, i: int) -> int:
+        """Literal: point i gives the second answer to test c of a finite feature."""
+        kind, _ = self.problem.columns[f]
+        if kind == "nominal":
+            return -self.sample.equal(f, i, c)
+        return self.sample.equal(f, i, 1) if kind == "multiway" else self.sample.more(f, i, c)
+
+    def _stump_of(self, away: list[Clause], second: Callable[[int], int], upper: int) -> int:
+        """Points with the second answer have the label ``upper``, the others not."""
+        test = self.formula.new()
+        for i in self.points:
+            self.formula.add(-test, *away[i], second(i) if self.labels[i] == upper else -second(i))
+        return test
+
+    def _real_stump(self, f: int, upper: int, away: list[Clause]) -> int:
+        """Points with the label ``upper`` are above the others."""
+        test = self.formula.new()
+        for i, j in itertools.permutations(self.points, 2):
+            if self.labels[i] != upper and self.labels[j] == upper:
+                if f:
+                    self.formula.add(-test, *away[i], *away[j], self.sample.below[f, i, j])
+                elif i > j:
+                    self.formula.add(-test, *away[i], *away[j])
+        return test
+
+    def _subset_stump(self, f: int, away: list[Clause]) -> int:
+        """Points of the same category have the same label."""
+        test = self.formula.new()
+        for c in range(self.problem.columns[f][1]):
             label = self.formula.new()
             for i in self.points:
-                self.formula.add(*paths[i], label if self.labels[i] else -label)
-            return
-        goes = [self._direction(len(shape)) for _ in self.points]
-        self._tests(shape, goes)
-        for place, child in enumerate(shape):
-            self._place(child, [(*paths[i], -goes[i][place]) for i in self.points])
+                here = -self.sample.equal(f, i, c)
+                self.formula.add(-test, *away[i], here, label if self.labels[i] else -label)
+        return test
+
+    def _one_label(self, label: int, away: list[Clause]) -> int:
+        test = self.formula.new()
+        for i in self.points:
+            if self.labels[i] != label:
+                self.formula.add(-test, *away[i])
+        return test
+
+    # Other nodes: a test says which points go where
 
     def _direction(self, arity: int) -> list[int]:
         """Literals: a point would go to child 0, 1, ..."""
@@ -277,7 +362,7 @@ def encode(problem: Problem, m: int, labellings: Sequence[int]) -> Formula:
     >>> stump = Problem(((), ()), (("real", 0),) * 2, True, False)
     >>> formula = encode(stump, 4, range(1, 8))
     >>> formula.n_variables, len(formula.clauses)
-    (62, 177)
+    (34, 88)
     """
     formula = Formula()
     sample = SampleVariables(formula, problem, m)
