@@ -163,6 +163,20 @@ def test_theorem_9_and_the_chain_bound_as_in_the_oracles(structure, real):
     assert first - 1 <= chain <= _check_counts.upper_by(problem, "partitions")
 
 
+@pytest.mark.parametrize("structure", ["(..)", "((..).)", "((..)(..))"])
+def test_features_with_two_categories_are_alike(structure):
+    alike = [{"binary": 3}, {"ordinal": (2, 2, 2)}, {"nominal": (2, 2, 2)}, {"multiway": (2, 2, 2)}]
+    counts = [_recheck.exhaust(problem_of(structure, features), 30, 10**7) for features in alike]
+    assert all(each == counts[0] for each in counts)
+
+
+def test_a_real_feature_is_as_good_as_an_ordinal_one_with_a_category_for_each_point():
+    for m in range(2, 5):
+        real = _recheck.exhaust(problem_of("((..).)", {"real": 1, "binary": 1}), m, 10**7)
+        ordinal = _recheck.exhaust(problem_of("((..).)", {"ordinal": (m,), "binary": 1}), m, 10**7)
+        assert (real[m][0] > 0) == (ordinal[m][0] > 0)
+
+
 @needs_solver
 @pytest.mark.parametrize(("structure", "features", "orientation"), CASES)
 def test_the_formula_is_satisfiable_exactly_where_a_sample_is_shattered(structure, features, orientation):
@@ -421,6 +435,8 @@ def test_searching_again_refutes_a_ledger_that_only_looks_right():
     proof["ledger"] = [*STUMP_LEDGER[:2], record(2, [(8, 2), (2, 1)]), record(3, [])]
     assert check(stump_certificate(proof), effort=0).ok
     assert "as a search finds" in check(stump_certificate(proof)).problems[0]
+    proof["ledger"][1] = record(1, [(4, 1)])
+    assert "orbits of 4 shattered samples of 1 points" in check(stump_certificate(proof), effort=40).problems[0]
     single = stump_certificate({"kind": "exhausted", "ledger": [*STUMP_LEDGER[:2], record(2, [])]}, value=1)
     assert any("expected no shattered sample of 2 points" in problem for problem in check(single).problems)
 
@@ -624,6 +640,13 @@ def test_a_file_that_is_no_certificate_is_refused(tmp_path, capsys, text, messag
     assert cli.main(["verify", str(file)]) == 1
     out = capsys.readouterr().out
     assert "refused" in out and (message in out or message == "too deep")
+
+
+def test_the_command_writes_what_it_checks(tmp_path, capsys):
+    file = tmp_path / "c.json"
+    assert cli.main(["exact", "((..).)", "-d", "3", "--certificate", str(file)]) == 0
+    assert cli.main(["verify", str(file)]) == 0
+    assert "VC dimension 4: proved by" in capsys.readouterr().out
 
 
 def test_exit_codes_and_what_is_printed(tmp_path, capsys):

@@ -35,7 +35,9 @@ class Effort:
 
 
 class OutOfEffort(Exception):
-    """The problem is too large for the effort allowed."""
+    """The problem is too large for the effort allowed; ``counts`` are those of the sizes that were finished."""
+
+    counts: Sequence[tuple[int, int]] = ()
 
 
 # Dichotomies
@@ -260,7 +262,11 @@ def exhaust(problem: Problem, most: int, units: int) -> list[tuple[int, int]]:
     level: Level = {(): len(group)}
     counts = [(1, 1)]
     while level and len(counts) <= most:
-        level = next_level(problem, level, group, effort)
+        try:
+            level = next_level(problem, level, group, effort)
+        except OutOfEffort as stopped:
+            stopped.counts = counts
+            raise
         counts.append((len(level), sum(len(group) // stabiliser for stabiliser in level.values())))
     return counts
 

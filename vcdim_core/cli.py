@@ -155,6 +155,7 @@ def _add_exact_command(commands: Any) -> None:
     parser.add_argument("--time-limit", type=float, metavar="S", help="stop after S seconds with a bracket")
     parser.add_argument("--node-limit", type=int, metavar="N", help="stop after N samples with a bracket")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="number of threads (default: 1)")
+    parser.add_argument("--certificate", metavar="FILE", help="write why it is so, for vcdim verify")
 
 
 def _add_shatters_command(commands: Any) -> None:
@@ -234,6 +235,10 @@ def _run_exact(args: argparse.Namespace) -> int:
             progress=line.search if line.is_shown else False,
         )
     print(json.dumps(_result_dict(result, args.d)) if args.json else _result_text(result, args.d))
+    if args.certificate is not None:
+        from .certificates import write_certificate
+
+        write_certificate(args.certificate, result.certificate)
     return EXIT_OK if result.exact else EXIT_LIMIT
 
 

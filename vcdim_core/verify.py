@@ -377,21 +377,28 @@ def _check_exhausted(problem: Problem, proof: object, value: int, effort: int) -
     ledger = expect_list("the ledger", fields["ledger"])
     records = _check_ledger(problem, ledger, value) if ledger else []
     try:
-        counts = exhaust(problem, value + 1, effort)
-    except OutOfEffort:
+        counts: Sequence[tuple[int, int]] = exhaust(problem, value + 1, effort)
+    except OutOfEffort as stopped:
         if not records:
             raise Refused("expected a ledger, or a problem small enough to be searched again, got neither") from None
+        _compare(records, stopped.counts)
         return "exhausted (ledger consistent)"
     if counts[-1][0]:
         raise Refused(f"expected no shattered sample of {value + 1} points, got {counts[-1][1]} in a search")
-    for points, orbits, samples in records:
-        there = counts[points] if points < len(counts) else (0, 0)
-        if orbits > there[0] or samples > there[1] or (orbits == there[0] and samples != there[1]):
-            raise Refused(
-                f"expected at most {there[0]} orbits of {there[1]} shattered samples of {points} points, as a search "
-                f"finds, got {orbits} of {samples}"
-            )
+    _compare(records, counts)
     return "exhausted (rechecked)"
+
+
+def _compare(records: Sequence[tuple[int, int, int]], counts: Sequence[tuple[int, int]]) -> None:
+    """Check that a ledger has no more than a search finds; it has less where a search drops what leads nowhere."""
+    for points, orbits, samples in records:
+        if points < len(counts):
+            n_orbits, n_found = counts[points]
+            if orbits > n_orbits or samples > n_found or (orbits == n_orbits and samples != n_found):
+                raise Refused(
+                    f"expected at most {n_orbits} orbits of {n_found} shattered samples of {points} points, as a "
+                    f"search finds, got {orbits} of {samples}"
+                )
 
 
 def _check_ledger(problem: Problem, data: object, value: int) -> list[tuple[int, int, int]]:
