@@ -183,9 +183,13 @@ def test_the_formula_is_satisfiable_exactly_where_a_sample_is_shattered(structur
     value, _, _ = solve(structure, features, orientation)
     problem = problem_of(structure, features, orientation)
     for m in range(1, value + 2):
-        formula = _cnf.encode(problem, m, range(2 ** (m - 1)))
-        with _sat.load_solver()(name=_sat.SOLVER, bootstrap_with=formula.clauses) as solver:
-            assert solver.solve() == (m <= value)
+        for cases in ([()], _cnf.cases(problem, m)):
+            answers = []
+            for case in cases:
+                formula = _cnf.encode(problem, m, range(2 ** (m - 1)), case)
+                with _sat.load_solver()(name=_sat.SOLVER, bootstrap_with=formula.clauses) as solver:
+                    answers.append(solver.solve())
+            assert any(answers) == (m <= value)
 
 
 @needs_solver
@@ -199,9 +203,34 @@ def test_search_by_counterexample_finds_a_shattered_sample_or_a_proof(structure,
     assert oracle.is_shattered(problem.shape, problem.columns, sample, free, subset)
     found = _sat.search(problem, value + 1)
     assert found.sample is None
-    cnf, steps = _sat.prove(problem, value + 1, found.labellings)
-    formula = _cnf.encode(problem, value + 1, found.labellings)
-    assert cnf == formula.digest and _lrat.check_refutation(formula.clauses, steps) == len(steps)
+    for case, labellings in zip(_cnf.cases(problem, value + 1), found.labellings, strict=True):
+        cnf, steps = _sat.prove(problem, value + 1, labellings, case)
+        formula = _cnf.encode(problem, value + 1, labellings, case)
+        assert cnf == formula.digest and _lrat.check_refutation(formula.clauses, steps) == len(steps)
+
+
+@pytest.mark.parametrize(("real", "m"), [(2, 2), (2, 3), (2, 4), (3, 2), (3, 3), (3, 4)])
+def test_every_sample_falls_into_exactly_one_case(real, m):
+    """A case is a sample's set of pairs of ends up to renaming its points: compared by renaming them in all ways."""
+    cases = _cnf.cases(problem_of("(..)", {"real": real}), m)
+
+    def renamed(pairs):
+        names = itertools.permutations(range(m))
+        return min(sorted(sorted((name[low], name[high])) for low, high in pairs) for name in names)
+
+    forms = [renamed([case[i : i + 2] for i in range(0, len(case), 2)]) for case in cases]
+    met = []
+    for sample in oracle.samples([("real", 0)] * real, m):
+        columns = list(zip(*sample, strict=True))
+        form = renamed([(column.index(0), column.index(m - 1)) for column in columns])
+        assert forms.count(form) == 1
+        met.append(form)
+    assert all(form in met for form in forms)
+
+
+def test_there_are_as_many_cases_as_multigraphs_without_loops():
+    assert [len(_cnf.cases(problem_of("(..)", {"real": real}), 8)) for real in (1, 2, 3, 4, 5)] == [1, 3, 8, 23, 1]
+    assert _cnf.cases(problem_of("(..)", {"real": 2}, "fixed"), 8) == [()]
 
 
 def test_lexicographic_order_of_vectors():
@@ -571,7 +600,6 @@ def test_what_is_wrong_is_named(change, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"points": 4}, "expected a proof about 3 points, got one about 4"),
         ({"labellings": [1]}, "of the formula, got"),
         ({"labellings": [4]}, "expected a labelling to be an integer from 0 to 3, got 4"),
         ({"cnf": "0" * 64}, "of the formula, got"),
@@ -581,8 +609,19 @@ def test_what_is_wrong_is_named(change, message):
 def test_what_is_wrong_with_a_proof_by_sat_is_named(change, message):
     certificate = build_certificate(result_of("(..)", {"binary": 2}), sat="always")
     assert check(certificate).grade == "proved by SAT"
-    certificate["upper"]["proof"].update(change)
+    certificate["upper"]["proof"]["cases"][0].update(change)
     assert message in "\n".join(check(sealed(certificate)).problems)
+
+
+@needs_solver
+def test_a_proof_by_sat_is_about_one_point_more_and_all_cases():
+    certificate = build_certificate(result_of("(..)", {"real": 2}), sat="always")
+    proof = certificate["upper"]["proof"]
+    assert len(proof["cases"]) == 3 and check(certificate).grade == "proved by SAT"
+    for change in ({"points": 5}, {"cases": proof["cases"][:2]}, {"cases": proof["cases"][::-1]}):
+        changed = copy.deepcopy(certificate)
+        changed["upper"]["proof"].update(change)
+        assert not check(sealed(changed)).ok
 
 
 def test_fixed_orientation_does_not_let_children_be_swapped():

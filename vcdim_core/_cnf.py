@@ -4,9 +4,8 @@ The checker builds it again and compares digests, so that a proof of unsatisfiab
 
 **Sample.** Of a real feature only the order of the points matters, and ties never help: the splits of an order with
 ties are among those of an order that breaks them. So ``o[f, i, j]`` (i < j) says that point i is below point j, made
-transitive. Points are numbered along the first real feature, which needs no variables. A binary or ordinal feature has
-``x > c`` for each threshold c; a nominal or multiway one has ``x = c`` for each category, exactly one of them true
-(with two categories one variable says ``x = 1``).
+transitive. A binary or ordinal feature has ``x > c`` for each threshold c; a nominal or multiway one has ``x = c`` for
+each category, exactly one of them true (with two categories one variable says ``x = 1``).
 
 **Labelling.** For each labelling y that is asked for, the first point labelled 0 (a tree with its leaf labels
 exchanged realises the complement): each node has a variable for each test it may make, at least one of them true,
@@ -23,19 +22,27 @@ of one label needs no test of its own where a real feature exists: a threshold b
 Satisfiable for all labellings = shattered. A formula for some of the labellings only is weaker, so its
 unsatisfiability says the same.
 
-**Symmetry.** Among all ways to write a sample down choose the smallest, in this sense. Let :math:`O_f` be the bits
-"not i below j" of the real feature f >= 1, pairs in order, and X the matrix of the values of the finite features, a
-row per point. The order of the points is that of the first real feature. Exchanging like columns, reversing real
-features f >= 1 and (orientation free) reversing or renaming the categories of finite ones keeps a sample shattered, so
-take :math:`(O_1, O_2, \ldots, X_{00}, X_{01}, \ldots)` lexicographically smallest, X read by rows; without real
-features over all orders of the points as well. In it
+**Symmetry of real features, by cases** (orientation free, 2 to 4 of them). Each real feature has a lowest and a highest
+point: its ends. Permuting and reversing real features and renaming points keep a sample shattered. So write the ends
+down, feature by feature, the lower first; number the points as they appear, and choose the order and the directions of
+the features for which the sequence is smallest. Every sample falls into one of the cases, the sequences that no order
+and no directions make smaller (they are the multigraphs without loops with an edge for each feature). One formula for
+each case: the ends are given, and the points that are no ends are numbered along the first feature.
 
-* the first bit of each :math:`O_f` is 0 (free): else reverse f;
-* :math:`O_f \le O_{f+1}`: else exchange the two;
-* without real features the rows of X increase strictly (equal points are never shattered): else exchange neighbours;
-* neighbouring like columns of X increase weakly: at the first row where they differ, exchanging them would help;
+**Symmetry of real features, otherwise.** Points are numbered along the first real feature. Let :math:`O_f` be the bits
+"not i below j" of the feature f >= 1, pairs in order. Exchanging features f >= 1 and (free) reversing them keeps a
+sample shattered, so take :math:`(O_1, O_2, \ldots)` lexicographically smallest. Then the first bit of each is 0 (free),
+else reverse f; and :math:`O_f \le O_{f+1}`, else exchange the two.
+
+**Symmetry of finite features.** Let X be the matrix of their values, a row per point. Exchanging like columns, renaming
+the categories of a nominal feature and (free) renaming those of a multiway one or reversing a binary or ordinal one
+keep a sample shattered; without real features so does renumbering the points. Take X, read by rows, lexicographically
+smallest; what is done to real features does not matter to it. In it
+
+* without real features the rows increase strictly (equal points are never shattered): else exchange neighbours;
+* neighbouring like columns increase weakly: at the first row where they differ, exchanging them would help;
 * the first row has value 0 in a feature whose categories may be renamed, and at most (C-1)/2 in one that may be
-  reversed (free): else rename or reverse.
+  reversed: else rename or reverse.
 
 All hold at once, as they hold for one smallest description. Hence adding them keeps satisfiability.
 """
@@ -49,6 +56,45 @@ from collections.abc import Callable, Sequence
 from ._check_problem import Problem, Shape, arrangements, can_test
 
 Clause = tuple[int, ...]
+Case = tuple[int, ...]
+"""The lowest and the highest point of each real feature, one after the other; () if they are not given."""
+
+MAX_CASE_FEATURES = 4
+"""Real features up to which cases are made: 3, 8 and 23 of them for 2, 3 and 4."""
+
+
+def cases(problem: Problem, m: int) -> list[Case]:
+    """Return the cases into which samples of m points fall.
+
+    Examples
+    --------
+    >>> cases(Problem(((), ()), (("real", 0),) * 2, True, False), 3)
+    [(0, 1, 0, 1), (0, 1, 0, 2)]
+    """
+    if not (problem.free and 2 <= problem.n_real <= MAX_CASE_FEATURES and m >= 2):
+        return [()]
+    found: list[Case] = [()]
+    for _ in range(2 * problem.n_real):
+        found = [(*ends, i) for ends in found for i in range(min(m, 1 + max(ends, default=-1) + 1))]
+    return [ends for ends in found if _is_smallest(ends)]
+
+
+def _is_smallest(ends: Case) -> bool:
+    """Whether the ends of each feature differ and no order and directions of the features make them smaller."""
+    pairs = [ends[i : i + 2] for i in range(0, len(ends), 2)]
+    if any(low == high for low, high in pairs):
+        return False
+    for order in itertools.permutations(pairs):
+        for turned in itertools.product((1, -1), repeat=len(pairs)):
+            listed = (i for pair, by in zip(order, turned, strict=True) for i in pair[::by])
+            names: dict[int, int] = {}
+            image = (names.setdefault(i, len(names)) for i in listed)
+            for old, new in zip(ends, image, strict=True):
+                if new < old:
+                    return False
+                if new > old:
+                    break
+    return True
 
 
 class Formula:
@@ -91,7 +137,7 @@ class Formula:
 class SampleVariables:
     """The unknown sample: m points on the features of a problem."""
 
-    def __init__(self, formula: Formula, problem: Problem, m: int) -> None:
+    def __init__(self, formula: Formula, problem: Problem, m: int, case: Case = ()) -> None:
         self.formula, self.problem, self.m = formula, problem, m
         self.below: dict[tuple[int, int, int], int] = {}
         self.bits: dict[tuple[int, int], list[int]] = {}
@@ -99,9 +145,12 @@ class SampleVariables:
             if kind != "real":
                 for i in range(m):
                     self.bits[f, i] = self._finite_value(kind, categories)
-            elif f:
+            else:
                 self._order(f)
-        self._break_real_symmetry()
+        if case:
+            self._fix_ends(case)
+        elif problem.n_real:
+            self._break_real_symmetry()
         self._break_finite_symmetry()
 
     def _order(self, f: int) -> None:
@@ -139,14 +188,25 @@ class SampleVariables:
             return self.bits[f, i][0] if c else -self.bits[f, i][0]
         return -self.bits[f, i][c]
 
+    def _fix_ends(self, case: Case) -> None:
+        """The ends of each feature; the other points along the first one."""
+        for f in range(self.problem.n_real):
+            low, high = case[2 * f], case[2 * f + 1]
+            for i in range(self.m):
+                if i != low:
+                    self.formula.add(self.below[f, low, i])
+                if i not in (low, high):
+                    self.formula.add(self.below[f, i, high])
+        for i, j in itertools.pairwise(range(max(case) + 1, self.m)):
+            self.formula.add(self.below[0, i, j])
+
     def _break_real_symmetry(self) -> None:
-        if self.m < 2:
-            return
-        vectors = [
-            [-self.below[f, i, j] for i, j in itertools.combinations(range(self.m), 2)]
-            for f in range(1, self.problem.n_real)
-        ]
-        if self.problem.free:
+        """The first feature numbers the points; the others are the smallest."""
+        pairs = list(itertools.combinations(range(self.m), 2))
+        for i, j in pairs:
+            self.formula.add(self.below[0, i, j])
+        vectors = [[-self.below[f, i, j] for i, j in pairs] for f in range(1, self.problem.n_real)]
+        if self.problem.free and pairs:
             for vector in vectors:
                 self.formula.add(-vector[0])
         for low, high in itertools.pairwise(vectors):
@@ -246,10 +306,7 @@ class _Labelling:
         test = self.formula.new()
         for i, j in itertools.permutations(self.points, 2):
             if self.labels[i] != upper and self.labels[j] == upper:
-                if f:
-                    self.formula.add(-test, *away[i], *away[j], self.sample.below[f, i, j])
-                elif i > j:
-                    self.formula.add(-test, *away[i], *away[j])
+                self.formula.add(-test, *away[i], *away[j], self.sample.below[f, i, j])
         return test
 
     def _subset_stump(self, f: int, away: list[Clause]) -> int:
@@ -308,10 +365,7 @@ class _Labelling:
         """The points that go to the lower child are closed downwards."""
         test, lower = self.formula.new(), order[0]
         for i, j in itertools.permutations(self.points, 2):
-            if f:
-                self.formula.add(-test, -self.sample.below[f, i, j], -goes[j][lower], goes[i][lower])
-            elif j == i + 1:
-                self.formula.add(-test, -goes[j][lower], goes[i][lower])
+            self.formula.add(-test, -self.sample.below[f, i, j], -goes[j][lower], goes[i][lower])
         return test
 
     def _threshold_test(self, f: int, c: int, order: tuple[int, ...], goes: list[list[int]]) -> int:
@@ -354,18 +408,18 @@ def add_labelling(sample: SampleVariables, labelling: int) -> None:
     _Labelling(sample, labels_of(labelling, sample.m))
 
 
-def encode(problem: Problem, m: int, labellings: Sequence[int]) -> Formula:
-    """Return the formula "some sample of m points has these labellings realised", up to symmetry.
+def encode(problem: Problem, m: int, labellings: Sequence[int], case: Case = ()) -> Formula:
+    """Return the formula "some sample of m points in this case has these labellings realised", up to symmetry.
 
     Examples
     --------
     >>> stump = Problem(((), ()), (("real", 0),) * 2, True, False)
-    >>> formula = encode(stump, 4, range(1, 8))
+    >>> formula = encode(stump, 4, range(1, 8), (0, 1, 2, 3))
     >>> formula.n_variables, len(formula.clauses)
-    (34, 88)
+    (40, 129)
     """
     formula = Formula()
-    sample = SampleVariables(formula, problem, m)
+    sample = SampleVariables(formula, problem, m, case)
     for labelling in labellings:
         add_labelling(sample, labelling)
     return formula

@@ -15,13 +15,14 @@ rest on are dropped.
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ._check_problem import Problem, Values
-from ._cnf import Formula, SampleVariables, add_labelling, encode
+from ._cnf import Case, Formula, SampleVariables, add_labelling, cases, encode
 from ._lrat import Step
 from ._recheck import realised
 
@@ -44,8 +45,8 @@ class Found:
 
     sample: tuple[Values, ...] | None
     """A shattered sample, or None: there is none."""
-    labellings: tuple[int, ...]
-    """The labellings that were needed."""
+    labellings: tuple[tuple[int, ...], ...]
+    """The labellings that were needed, for each case."""
     rounds: int
     """Samples proposed by the solver."""
     seconds: float
@@ -79,24 +80,42 @@ def search(
     (True, 3)
     """
     started = time.monotonic()
+    labellings: list[tuple[int, ...]] = []
+    rounds = 0
+    for case in cases(problem, m):
+        if time_limit is not None and time.monotonic() - started > time_limit:
+            raise OutOfBudget
+        with load_solver()(name=solver) as oracle:
+            until = None if time_limit is None else started + time_limit
+            sample, asked, more = _search_case(problem, m, case, oracle, conflicts, per_round, until)
+        labellings.append(asked)
+        rounds += more
+        if sample is not None:
+            return Found(sample, tuple(labellings), rounds, time.monotonic() - started)
+    return Found(None, tuple(labellings), rounds, time.monotonic() - started)
+
+
+def _search_case(
+    problem: Problem, m: int, case: Case, oracle: Any, conflicts: int | None, per_round: int, until: float | None
+) -> tuple[tuple[Values, ...] | None, tuple[int, ...], int]:
+    """Return a shattered sample in a case or None, the labellings asked for, and how many samples were proposed."""
     formula = Formula()
-    sample = SampleVariables(formula, problem, m)
+    sample = SampleVariables(formula, problem, m, case)
     asked: dict[int, None] = {}
     everything = (1 << (1 << m - 1)) - 1
-    with load_solver()(name=solver) as oracle:
-        for rounds in range(1 << m):
-            _hand_over(oracle, formula)
-            if not _solve(oracle, conflicts):
-                return Found(None, tuple(asked), rounds, time.monotonic() - started)
-            points = read_sample(sample, set(oracle.get_model()))
-            missing = everything & ~realised(problem, points)
-            if not missing:
-                return Found(points, tuple(asked), rounds + 1, time.monotonic() - started)
-            for labelling in _choose(missing, per_round, m):
-                asked[labelling] = None
-                add_labelling(sample, labelling)
-            if time_limit is not None and time.monotonic() - started > time_limit:
-                raise OutOfBudget
+    for rounds in itertools.count():
+        _hand_over(oracle, formula)
+        if not _solve(oracle, conflicts):
+            return None, tuple(asked), rounds
+        points = read_sample(sample, set(oracle.get_model()))
+        missing = everything & ~realised(problem, points)
+        if not missing:
+            return points, tuple(asked), rounds + 1
+        for labelling in _choose(missing, per_round, m):
+            asked[labelling] = None
+            add_labelling(sample, labelling)
+        if until is not None and time.monotonic() > until:
+            raise OutOfBudget
     raise AssertionError("every round adds a labelling, and there are no more")
 
 
@@ -136,7 +155,7 @@ def read_sample(sample: SampleVariables, true: set[int]) -> tuple[Values, ...]:
     points, columns = range(sample.m), []
     for f, (kind, categories) in enumerate(sample.problem.columns):
         if kind == "real":
-            columns.append([sum(sample.below[f, j, i] in true for j in points if j != i) if f else i for i in points])
+            columns.append([sum(sample.below[f, j, i] in true for j in points if j != i) for i in points])
         elif kind in ("nominal", "multiway"):
             columns.append([next(c for c in range(categories) if sample.equal(f, i, c) in true) for i in points])
         else:
@@ -147,8 +166,10 @@ def read_sample(sample: SampleVariables, true: set[int]) -> tuple[Values, ...]:
 # Proofs
 
 
-def prove(problem: Problem, m: int, labellings: Sequence[int], conflicts: int | None = None) -> tuple[str, list[Step]]:
-    """Return the digest of the formula and a proof that no sample of m points realises these labellings.
+def prove(
+    problem: Problem, m: int, labellings: Sequence[int], case: Case = (), conflicts: int | None = None
+) -> tuple[str, list[Step]]:
+    """Return the digest of the formula and a proof that no sample of m points in a case realises these labellings.
 
     Examples
     --------
@@ -158,7 +179,7 @@ def prove(problem: Problem, m: int, labellings: Sequence[int], conflicts: int | 
     >>> check_refutation(encode(stump, 4, range(1, 8)).clauses, steps) == len(steps)
     True
     """
-    formula = encode(problem, m, labellings)
+    formula = encode(problem, m, labellings, case)
     with load_solver()(name=SOLVER, bootstrap_with=formula.clauses, with_proof=True) as oracle:
         if _solve(oracle, conflicts):
             raise ValueError(f"expected labellings that no sample of {m} points realises, got {list(labellings)}")

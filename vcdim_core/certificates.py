@@ -16,7 +16,7 @@ from typing import Any
 from . import _sat
 from ._check_counts import best_method
 from ._check_problem import Parts, Problem, Shape, Values, all_divisions, arrangements, read_problem
-from ._cnf import labels_of
+from ._cnf import cases, labels_of
 from ._lrat import pack
 from ._recheck import OutOfEffort, exhaust
 from ._validation import check_choice
@@ -247,10 +247,13 @@ def _sat_proof(problem: Problem, points: int, conflicts: int | None) -> dict[str
         found = _sat.search(problem, points, conflicts=conflicts)
         if found.sample is not None:
             raise ValueError(f"expected no shattered sample of {points} points, got {found.sample}")
-        cnf, steps = _sat.prove(problem, points, found.labellings, conflicts)
+        proved = []
+        for case, labellings in zip(cases(problem, points), found.labellings, strict=True):
+            cnf, steps = _sat.prove(problem, points, labellings, case, conflicts)
+            proved.append({"labellings": list(labellings), "cnf": cnf, "lrat": pack(steps)})
     except (_sat.OutOfBudget, _sat.NotByPropagation):
         return None
-    return {"kind": "sat", "points": points, "labellings": list(found.labellings), "cnf": cnf, "lrat": pack(steps)}
+    return {"kind": "sat", "points": points, "cases": proved}
 
 
 def _counting_proof(problem: Problem, value: int) -> dict[str, Any] | None:

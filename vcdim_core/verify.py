@@ -40,7 +40,7 @@ from ._check_problem import (
     expect_list,
     read_problem,
 )
-from ._cnf import encode, labels_of
+from ._cnf import Case, cases, encode, labels_of
 from ._lrat import BadProof, check_refutation, unpack
 from ._recheck import OutOfEffort, exhaust, group_order, n_samples
 
@@ -162,7 +162,7 @@ def _collect(problems: list[str], step: Callable[[], _T]) -> _T | None:
     """Run one part of the check; write down why it is refused."""
     try:
         return step()
-    except (Refused, BadProof, RecursionError) as error:
+    except (Refused, RecursionError) as error:
         problems.append(str(error) or "nested too deeply")
         return None
 
@@ -341,20 +341,33 @@ def _check_upper(problem: Problem, data: object, effort: int) -> tuple[int, str]
 
 
 def _check_sat(problem: Problem, proof: object, value: int) -> str:
-    """Build the formula again and follow the proof that it is unsatisfiable."""
-    fields = expect_fields("the proof", proof, ("kind", "points", "labellings", "cnf", "lrat"), ("ledger",))
+    """Build the formula of each case again and follow the proof that it is unsatisfiable."""
+    fields = expect_fields("the proof", proof, ("kind", "points", "cases"), ("ledger",))
     points = expect_int("points", fields["points"], 2, MAX_SAT_POINTS)
     if points != value + 1:
         raise Refused(f"expected a proof about {value + 1} points, got one about {points}")
-    listed = expect_list("the labellings", fields["labellings"])
-    labellings = [expect_int("a labelling", y, 0, 2 ** (points - 1) - 1) for y in listed]
-    formula = encode(problem, points, labellings)
-    if fields["cnf"] != formula.digest:
-        raise Refused(f"expected the digest {formula.digest} of the formula, got {fields['cnf']!r:.80}")
-    check_refutation(formula.clauses, unpack(fields["lrat"]))
+    wanted, given = cases(problem, points), expect_list("the cases", fields["cases"])
+    if len(wanted) != len(given):
+        raise Refused(f"expected proofs of {len(wanted)} cases, got {len(given)}")
+    for number, (case, part) in enumerate(zip(wanted, given, strict=True)):
+        _check_case(problem, points, case, part, f"case {number}")
     if "ledger" in fields:
         _check_ledger(problem, fields["ledger"], value)
     return "proved by SAT"
+
+
+def _check_case(problem: Problem, points: int, case: Case, data: object, where: str) -> None:
+    """Check that no sample in a case is shattered."""
+    fields = expect_fields(where, data, ("labellings", "cnf", "lrat"))
+    listed = expect_list("the labellings", fields["labellings"])
+    labellings = [expect_int("a labelling", y, 0, 2 ** (points - 1) - 1) for y in listed]
+    formula = encode(problem, points, labellings, case)
+    if fields["cnf"] != formula.digest:
+        raise Refused(f"{where}: expected the digest {formula.digest} of the formula, got {fields['cnf']!r:.80}")
+    try:
+        check_refutation(formula.clauses, unpack(fields["lrat"]))
+    except BadProof as error:
+        raise Refused(f"{where}: {error}") from None
 
 
 def _check_counting(problem: Problem, proof: object, value: int) -> str:
