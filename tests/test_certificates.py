@@ -197,11 +197,11 @@ def test_the_formula_is_satisfiable_exactly_where_a_sample_is_shattered(structur
 def test_search_by_counterexample_finds_a_shattered_sample_or_a_proof(structure, features, orientation):
     value, _, _ = solve(structure, features, orientation)
     problem = problem_of(structure, features, orientation)
-    sample = _sat.search(problem, value).sample
+    sample = _sat.search_problem(problem, value).sample
     assert len(sample) == value
     free, subset = orientation == "free", bool(features.get("subset"))
     assert oracle.is_shattered(problem.shape, problem.columns, sample, free, subset)
-    found = _sat.search(problem, value + 1)
+    found = _sat.search_problem(problem, value + 1)
     assert found.sample is None
     for case, labellings in zip(_cnf.cases(problem, value + 1), found.labellings, strict=True):
         cnf, steps = _sat.prove(problem, value + 1, labellings, case)
@@ -228,9 +228,43 @@ def test_every_sample_falls_into_exactly_one_case(real, m):
     assert all(form in met for form in forms)
 
 
+@needs_solver
+@pytest.mark.parametrize(("real", "m"), [(2, 4), (2, 5), (3, 3), (3, 4)])
+def test_what_the_cases_leave_out_is_a_copy_of_something_they_keep(real, m):
+    """Without labellings the models are the samples kept: some image of every sample is among them."""
+    problem = problem_of("(..)", {"real": real})
+    kept = set()
+    for case in _cnf.cases(problem, m):
+        formula = _cnf.Formula()
+        sample = _cnf.SampleVariables(formula, problem, m, case)
+        with _sat.load_solver()(name="minisat22", bootstrap_with=formula.clauses) as solver:
+            kept |= {tuple(sorted(_sat.read_sample(sample, set(model)))) for model in solver.enum_models()}
+    for sample in oracle.samples([("real", 0)] * real, m):
+        columns = list(zip(*sample, strict=True))
+        turned = itertools.product(*((column, [m - 1 - v for v in column]) for column in columns))
+        images = (order for choice in turned for order in itertools.permutations(choice))
+        assert any(tuple(sorted(zip(*image, strict=True))) in kept for image in images)
+
+
 def test_there_are_as_many_cases_as_multigraphs_without_loops():
     assert [len(_cnf.cases(problem_of("(..)", {"real": real}), 8)) for real in (1, 2, 3, 4, 5)] == [1, 3, 8, 23, 1]
     assert _cnf.cases(problem_of("(..)", {"real": 2}, "fixed"), 8) == [()]
+
+
+@needs_solver
+def test_search_takes_structures_and_features_and_gives_up_at_its_limits():
+    found = _sat.search("((..).)", vc.Features(real=3), 7)
+    columns = (("real", 0),) * 3
+    assert len(found.sample) == 7 and oracle.is_shattered((((), ()), ()), columns, found.sample)
+    with pytest.raises(_sat.OutOfBudget):
+        _sat.search(vc.comb(3), vc.Features(real=2), 9, conflicts=10)
+    with pytest.raises(_sat.OutOfBudget):
+        _sat.search(vc.comb(3), vc.Features(real=2), 9, time_limit=0)
+
+
+@needs_solver
+def test_two_nodes_on_three_real_features_shatter_no_eight_points():
+    assert _sat.search("((..).)", vc.Features(real=3), 8).sample is None
 
 
 def test_lexicographic_order_of_vectors():

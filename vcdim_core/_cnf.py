@@ -27,7 +27,10 @@ point: its ends. Permuting and reversing real features and renaming points keep 
 down, feature by feature, the lower first; number the points as they appear, and choose the order and the directions of
 the features for which the sequence is smallest. Every sample falls into one of the cases, the sequences that no order
 and no directions make smaller (they are the multigraphs without loops with an edge for each feature). One formula for
-each case: the ends are given, and the points that are no ends are numbered along the first feature.
+each case: the ends are given, and the points that are no ends are numbered along the first feature. Some orders and
+directions of the other features give the same case with its points renamed. Take, among these, the sample whose
+points 0, 1, ... have the lexicographically smallest places in the first feature. Places differ, so for each such renaming
+it is enough to say that the first point i whose name another point j takes comes before j there.
 
 **Symmetry of real features, otherwise.** Points are numbered along the first real feature. Let :math:`O_f` be the bits
 "not i below j" of the feature f >= 1, pairs in order. Exchanging features f >= 1 and (free) reversing them keeps a
@@ -51,7 +54,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from ._check_problem import Problem, Shape, arrangements, can_test
 
@@ -86,15 +89,31 @@ def _is_smallest(ends: Case) -> bool:
         return False
     for order in itertools.permutations(pairs):
         for turned in itertools.product((1, -1), repeat=len(pairs)):
-            listed = (i for pair, by in zip(order, turned, strict=True) for i in pair[::by])
             names: dict[int, int] = {}
-            image = (names.setdefault(i, len(names)) for i in listed)
+            image = (names.setdefault(i, len(names)) for i in _rearrange(order, turned))
             for old, new in zip(ends, image, strict=True):
                 if new < old:
                     return False
                 if new > old:
                     break
     return True
+
+
+def _rearrange(pairs: Sequence[Case], turned: Sequence[int]) -> Iterator[int]:
+    """Yield the ends of features, some of them reversed."""
+    return (i for pair, by in zip(pairs, turned, strict=True) for i in pair[::by])
+
+
+def _renamings(ends: Case) -> Iterator[tuple[int, int]]:
+    """Yield for each way to rename the points that keeps a case and its first feature the first change, i to j."""
+    first, *others = (ends[i : i + 2] for i in range(0, len(ends), 2))
+    for order in itertools.permutations(others):
+        for turned in itertools.product((1, -1), repeat=len(others)):
+            listed = (*first, *_rearrange(order, turned))
+            if len(set(zip(ends, listed, strict=True))) == len(set(ends)) == len(set(listed)):
+                moved = [(i, j) for i, j in zip(ends, listed, strict=True) if i != j]
+                if moved:
+                    yield min(moved)
 
 
 class Formula:
@@ -197,7 +216,8 @@ class SampleVariables:
                     self.formula.add(self.below[f, low, i])
                 if i not in (low, high):
                     self.formula.add(self.below[f, i, high])
-        for i, j in itertools.pairwise(range(max(case) + 1, self.m)):
+        ordered = [*itertools.pairwise(range(max(case) + 1, self.m)), *sorted(set(_renamings(case)))]
+        for i, j in ordered:
             self.formula.add(self.below[0, i, j])
 
     def _break_real_symmetry(self) -> None:
@@ -416,7 +436,7 @@ def encode(problem: Problem, m: int, labellings: Sequence[int], case: Case = ())
     >>> stump = Problem(((), ()), (("real", 0),) * 2, True, False)
     >>> formula = encode(stump, 4, range(1, 8), (0, 1, 2, 3))
     >>> formula.n_variables, len(formula.clauses)
-    (40, 129)
+    (40, 130)
     """
     formula = Formula()
     sample = SampleVariables(formula, problem, m, case)

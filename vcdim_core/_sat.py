@@ -21,10 +21,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ._check_problem import Problem, Values
+from ._check_problem import Problem, Values, read_problem
 from ._cnf import Case, Formula, SampleVariables, add_labelling, cases, encode
 from ._lrat import Step
 from ._recheck import realised
+from .features import Features
 
 SOLVER = "cadical195"
 """Can be stopped after a number of conflicts. Of the solvers of python-sat whose proofs use no more than unit
@@ -46,7 +47,7 @@ class Found:
     sample: tuple[Values, ...] | None
     """A shattered sample, or None: there is none."""
     labellings: tuple[tuple[int, ...], ...]
-    """The labellings that were needed, for each case."""
+    """The labellings that were needed, for each case (the last ones only, if a sample was found)."""
     rounds: int
     """Samples proposed by the solver."""
     seconds: float
@@ -66,23 +67,65 @@ def load_solver() -> Any:
 
 
 def search(
-    problem: Problem, m: int, *, conflicts: int | None = None, per_round: int = 4, solver: str = SOLVER,
-    time_limit: float | None = None,
+    structure: object, features: Features, m: int, *, orientation: str = "free", nominal_splits: str = "one",
+    conflicts: int | None = None, time_limit: float | None = None,
 ) -> Found:  # fmt: skip
-    """Find a shattered sample of m points, or prove to the solver's satisfaction that there is none.
+    """Find a shattered sample of m points of a structure on features, or find that there is none.
 
-    Raises `OutOfBudget` after so many conflicts or seconds (looked at between rounds).
+    Parameters
+    ----------
+    structure, features, orientation, nominal_splits
+        The problem.
+    m : int
+        Number of points, at least 1.
+    conflicts : int, optional
+        Conflicts that the solver may have on one formula.
+    time_limit : float, optional
+        Seconds; looked at between two calls of the solver.
+
+    Returns
+    -------
+    Found
+        With ``sample`` None if no sample is shattered: that is the solver's word, see `prove`.
+
+    Raises
+    ------
+    OutOfBudget
+        At a limit.
 
     Examples
     --------
-    >>> stump = Problem(((), ()), (("real", 0),) * 2, True, False)
-    >>> search(stump, 4).sample is None, len(search(stump, 3).sample)
-    (True, 3)
+    >>> search("((..).)", Features(real=2), 6).sample is None
+    True
+    >>> len(search("((..).)", Features(real=2), 5).sample)
+    5
     """
+    described = describe_problem(structure, features, orientation, nominal_splits)
+    return search_problem(read_problem(described), m, conflicts=conflicts, time_limit=time_limit)
+
+
+def describe_problem(
+    structure: object, features: Features, orientation: str = "free", nominal_splits: str = "one"
+) -> dict[str, Any]:
+    """Return the part "problem" of a certificate."""
+    kinds = {kind: list(getattr(features, kind)) for kind in ("ordinal", "nominal", "multiway")}
+    return {
+        "structure": str(structure),
+        "features": {"real": features.real, "binary": features.binary, **kinds},
+        "orientation": orientation,
+        "nominal_splits": nominal_splits,
+    }
+
+
+def search_problem(
+    problem: Problem, m: int, *, conflicts: int | None = None, per_round: int = 4, solver: str = SOLVER,
+    time_limit: float | None = None,
+) -> Found:  # fmt: skip
+    """Do `search` for a problem as the checker reads it; ``per_round`` labellings are added for each sample."""
     started = time.monotonic()
     labellings: list[tuple[int, ...]] = []
     rounds = 0
-    for case in cases(problem, m):
+    for case in reversed(cases(problem, m)):  # those with the most different ends have the most samples
         if time_limit is not None and time.monotonic() - started > time_limit:
             raise OutOfBudget
         with load_solver()(name=solver) as oracle:
@@ -91,8 +134,8 @@ def search(
         labellings.append(asked)
         rounds += more
         if sample is not None:
-            return Found(sample, tuple(labellings), rounds, time.monotonic() - started)
-    return Found(None, tuple(labellings), rounds, time.monotonic() - started)
+            return Found(sample, tuple(labellings[::-1]), rounds, time.monotonic() - started)
+    return Found(None, tuple(labellings[::-1]), rounds, time.monotonic() - started)
 
 
 def _search_case(

@@ -69,7 +69,8 @@ def build_certificate(result: VCResult, *, sat: str = "auto") -> dict[str, Any]:
     {'value': 3, 'proof': {'kind': 'counting', 'method': 'functions'}}
     """
     check_choice("sat", sat, ("auto", "always", "never"))
-    described = describe_problem(result)
+    splits = getattr(result, "nominal_splits", "one")
+    described = _sat.describe_problem(result.structure, result.features, result.orientation, splits)
     problem = read_problem(described)
     certificate: dict[str, Any] = {
         "format": FORMAT,
@@ -116,23 +117,6 @@ def write_certificate(path: str | os.PathLike[str], certificate: dict[str, Any])
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-
-
-def describe_problem(result: VCResult) -> dict[str, Any]:
-    """Return the part "problem" of a certificate."""
-    features = result.features
-    return {
-        "structure": str(result.structure),
-        "features": {
-            "real": features.real,
-            "binary": features.binary,
-            "ordinal": list(features.ordinal),
-            "nominal": list(features.nominal),
-            "multiway": list(features.multiway),
-        },
-        "orientation": result.orientation,
-        "nominal_splits": getattr(result, "nominal_splits", "one"),
-    }
 
 
 # The lower end
@@ -244,7 +228,7 @@ def _has_solver() -> bool:
 def _sat_proof(problem: Problem, points: int, conflicts: int | None) -> dict[str, Any] | None:
     """Prove that no sample of so many points is shattered; None if the solver gives up or its proof is of no use."""
     try:
-        found = _sat.search(problem, points, conflicts=conflicts)
+        found = _sat.search_problem(problem, points, conflicts=conflicts)
         if found.sample is not None:
             raise ValueError(f"expected no shattered sample of {points} points, got {found.sample}")
         proved = []
