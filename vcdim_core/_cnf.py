@@ -29,8 +29,8 @@ the features for which the sequence is smallest. Every sample falls into one of 
 and no directions make smaller (they are the multigraphs without loops with an edge for each feature). One formula for
 each case: the ends are given, and the points that are no ends are numbered along the first feature. Some orders and
 directions of the other features give the same case with its points renamed. Take, among these, the sample whose
-points 0, 1, ... have the lexicographically smallest places in the first feature. Places differ, so for each such renaming
-it is enough to say that the first point i whose name another point j takes comes before j there.
+points 0, 1, ... have the lexicographically smallest places in the first feature. Places differ, so for each such
+renaming it is enough to say that the first point i whose name another point j takes comes before j there.
 
 **Symmetry of real features, otherwise.** Points are numbered along the first real feature. Let :math:`O_f` be the bits
 "not i below j" of the feature f >= 1, pairs in order. Exchanging features f >= 1 and (free) reversing them keeps a

@@ -79,7 +79,7 @@ def search(
     m : int
         Number of points, at least 1.
     conflicts : int, optional
-        Conflicts that the solver may have on one formula.
+        Conflicts that the solver may have in all.
     time_limit : float, optional
         Seconds; looked at between two calls of the solver.
 
@@ -131,6 +131,8 @@ def search_problem(
         with load_solver()(name=solver) as oracle:
             until = None if time_limit is None else started + time_limit
             sample, asked, more = _search_case(problem, m, case, oracle, conflicts, per_round, until)
+            if conflicts is not None:
+                conflicts -= oracle.accum_stats()["conflicts"]
         labellings.append(asked)
         rounds += more
         if sample is not None:
@@ -148,7 +150,7 @@ def _search_case(
     everything = (1 << (1 << m - 1)) - 1
     for rounds in itertools.count():
         _hand_over(oracle, formula)
-        if not _solve(oracle, conflicts):
+        if not _solve(oracle, conflicts, since=rounds > 0):
             return None, tuple(asked), rounds
         points = read_sample(sample, set(oracle.get_model()))
         missing = everything & ~realised(problem, points)
@@ -169,10 +171,14 @@ def _hand_over(oracle: Any, formula: Formula) -> None:
     formula.clauses.clear()
 
 
-def _solve(oracle: Any, conflicts: int | None) -> bool:
+def _solve(oracle: Any, conflicts: int | None, since: bool = False) -> bool:
+    """Ask the solver, which may have so many conflicts, those it had before included if ``since``."""
     if conflicts is None:
         return bool(oracle.solve())
-    oracle.conf_budget(conflicts)
+    left = conflicts - (oracle.accum_stats()["conflicts"] if since else 0)
+    if left <= 0:
+        raise OutOfBudget
+    oracle.conf_budget(left)
     answer = oracle.solve_limited()
     if answer is None:
         raise OutOfBudget
