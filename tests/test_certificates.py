@@ -441,6 +441,15 @@ def test_sat_is_not_persuaded_of_a_wrong_upper_end():
 
 
 @needs_solver
+def test_a_proof_of_another_kind_is_not_taken(monkeypatch):
+    monkeypatch.setattr(_sat, "add_hints", lambda formula, learnt: (_ for _ in ()).throw(_sat.NotByPropagation))
+    result = result_of("((..).)", {"binary": 3})
+    assert check(build_certificate(result)).grade in ("proved by counting", "exhausted (rechecked)")
+    with pytest.raises(ValueError, match="expected a proof by unit propagation from the solver"):
+        build_certificate(result, sat="always")
+
+
+@needs_solver
 def test_a_solver_that_gives_up_leaves_the_other_proofs(monkeypatch):
     monkeypatch.setattr(certificates, "SAT_CONFLICTS", 1)
     assert check(build_certificate(result_of("((..)(..))", {"binary": 3}))).grade == "exhausted (rechecked)"
@@ -462,6 +471,8 @@ def test_a_ledger_comes_with_the_result():
     certificate = build_certificate(result_of("(..)", {"binary": 2}, ledger=ledger), sat="never")
     assert certificate["upper"]["proof"]["ledger"] == STUMP_LEDGER
     assert check(certificate).grade == "proved by counting"
+    certificate = build_certificate(result_of("(..)", {"binary": 2}, ledger=ledger[:2]), sat="never")
+    assert "ledger" not in certificate["upper"]["proof"]  # a search that was stopped proves nothing by its ledger
 
 
 WRONG_LEDGERS = [

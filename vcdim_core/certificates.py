@@ -208,6 +208,8 @@ def _upper_proof(problem: Problem, result: VCResult, sat: str) -> dict[str, Any]
     proof: dict[str, Any] | None = None
     if sat == "always" or (sat == "auto" and result.upper < SAT_POINTS and _has_solver()):
         proof = _sat_proof(problem, int(result.upper) + 1, None if sat == "always" else SAT_CONFLICTS)
+    if proof is None and sat == "always":
+        raise ValueError("expected a proof by unit propagation from the solver, got another")
     if proof is None:
         proof = _counting_proof(problem, int(result.upper))
     if proof is not None:
@@ -254,8 +256,8 @@ def _can_be_searched(problem: Problem, value: int) -> bool:
 
 
 def ledger_records(result: VCResult) -> list[dict[str, Any]]:
-    """Return the ledger of a search as a certificate has it."""
-    return [
+    """Return the ledger of a search as a certificate has it; nothing if the search did not come to its end."""
+    records = [
         {
             "points": int(record.points),
             "orbits": int(record.orbits),
@@ -268,3 +270,4 @@ def ledger_records(result: VCResult) -> list[dict[str, Any]]:
         }
         for record in getattr(result, "ledger", ())
     ]
+    return records if records and not records[-1]["orbits"] else []
