@@ -782,10 +782,11 @@ def test_checking_runs_without_numpy_and_without_the_engine(tmp_path, words):
     assert done.stdout.endswith("VC dimension 2: exhausted (rechecked)\n")
 
 
-def test_functions_are_not_hidden_by_modules_of_the_same_name():
+@pytest.mark.parametrize("first", ["vcdim_core", "vcdim_core.verify, vcdim_core.structures", "vcdim_core.exact"])
+def test_functions_are_not_hidden_by_modules_of_the_same_name(first):
     code = (
-        "import vcdim_core.verify, vcdim_core.structures, vcdim_core as vc; from vcdim_core.verify import check; "
-        "print(vc.verify({}), len(vc.structures(4)), check({}).grade)"
+        f"import {first}, vcdim_core as vc; print(vc.verify({{}}), len(vc.structures(4)), type(vc.learn).__name__); "
+        "from vcdim_core.verify import check; print(check({}).grade, vc.verify({}), len(vc.structures(4)))"
     )
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False", "3", "refused"]
+    assert done.stdout.split() == ["False", "3", "module", "refused", "False", "3"]

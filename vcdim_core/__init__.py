@@ -142,7 +142,7 @@ def __getattr__(name: str) -> object:
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = import_module(f".{_MODULE_OF[name]}", __name__)
-    value = module if _MODULE_OF[name] == name else getattr(module, name)
+    value = getattr(module, name, module)  # a part that is a module has nothing of its own name
     globals()[name] = value
     return value
 
@@ -155,8 +155,8 @@ class _Package(ModuleType):
     """A package whose functions are not hidden by the modules of the same name that they live in."""
 
     def __setattr__(self, name: str, value: object) -> None:
-        if isinstance(value, ModuleType) and _MODULE_OF.get(name) == name and name != "learn":
-            value = getattr(value, name)
+        if isinstance(value, ModuleType) and _MODULE_OF.get(name) == name:
+            value = getattr(value, name, value)
         super().__setattr__(name, value)
 
 
