@@ -475,23 +475,30 @@ def test_a_ledger_comes_with_the_result():
     assert "ledger" not in certificate["upper"]["proof"]  # a search that was stopped proves nothing by its ledger
 
 
+def with_record(**changes):
+    """Return the ledger of the stump with another record of one point."""
+    return [STUMP_LEDGER[0], STUMP_LEDGER[1] | changes, *STUMP_LEDGER[2:]]
+
+
 WRONG_LEDGERS = [
     ([], "expected a ledger, or a problem small enough"),
-    (STUMP_LEDGER[2:], "sizes one by one from 0 or 1 on, got [2, 3]"),
-    (STUMP_LEDGER[:2] + STUMP_LEDGER[3:], "sizes one by one"),
-    (STUMP_LEDGER[:3], "expected the last record to be empty"),
-    ([*STUMP_LEDGER, record(4, [])], "expected the ledger to end where no sample is left, got none at 3 points"),
-    ([*STUMP_LEDGER[:3], record(3, [(2, 1)]), record(4, [])], "of at most 3 points"),
-    ([record(0, [(8, 1)], orbits=2), *STUMP_LEDGER[1:]], "expected 1 orbits of 0 points by the stabilisers, got 2"),
-    ([STUMP_LEDGER[0], record(1, [(2, 1)], samples=3), *STUMP_LEDGER[2:]], "expected 4 samples of 1 points"),
-    ([STUMP_LEDGER[0], record(1, [(3, 1)]), *STUMP_LEDGER[2:]], "whose order divides 8, got 3"),
-    ([STUMP_LEDGER[0], record(1, [(1, 1)]), *STUMP_LEDGER[2:]], "expected at most 4 samples of 1 points"),
-    ([STUMP_LEDGER[0], record(1, [(2, 1)], tested=0, shattered=1), *STUMP_LEDGER[2:]], "orbits <= shattered <= tested"),
-    ([STUMP_LEDGER[0], record(1, [(2, 1)], shattered=0), *STUMP_LEDGER[2:]], "orbits <= shattered <= tested"),
-    ([STUMP_LEDGER[0], record(1, [(2, 1)], cut=-1), *STUMP_LEDGER[2:]], "expected cut to be an integer at least 0"),
-    ([STUMP_LEDGER[0], record(1, [(2, 1)], digest="f" * 63), *STUMP_LEDGER[2:]], "expected a SHA-256"),
-    ([STUMP_LEDGER[0], record(1, [(2, 1)], extra=1), *STUMP_LEDGER[2:]], "only known fields"),
-    ([STUMP_LEDGER[0], record(1, [(2, 1)]) | {"stabilisers": [2]}, *STUMP_LEDGER[2:]], "expected pairs"),
+    (STUMP_LEDGER[2:], "expected records for 1 to 3 points, one by one, got [2, 3]"),
+    (STUMP_LEDGER[:2] + STUMP_LEDGER[3:], "one by one, got [0, 1, 3]"),
+    (STUMP_LEDGER[:3], "one by one, got [0, 1, 2]"),
+    ([*STUMP_LEDGER, record(4, [])], "one by one, got [0, 1, 2, 3, 4]"),
+    ([*STUMP_LEDGER[:3], record(3, [(2, 1)])], "expected samples of up to 2 points in the ledger and none of 3"),
+    ([*STUMP_LEDGER[:2], record(2, []), record(3, [])], "expected samples of up to 2 points in the ledger"),
+    (with_record(orbits=2), "expected 1 orbits of 1 points by the stabilisers, got 2"),
+    (with_record(samples=3), "expected 4 samples of 1 points by the stabilisers, got 3"),
+    (with_record(stabilisers=[[3, 1]]), "whose order divides 8, got 3"),
+    (with_record(stabilisers=[[4, 1]], samples=2), "expected all 4 samples of 1 points, which are shattered, got 2"),
+    ([*STUMP_LEDGER[:2], record(2, [(1, 1)]), record(3, [])], "expected no larger share of samples of 2 points"),
+    (with_record(shattered=0), "expected orbits = shattered <= tested"),
+    ([*STUMP_LEDGER[:2], STUMP_LEDGER[2] | {"tested": 1}, STUMP_LEDGER[3]], "expected orbits = shattered <= tested"),
+    (with_record(cut=-1), "expected cut to be an integer at least 0"),
+    (with_record(digest="f" * 63), "expected a SHA-256"),
+    (with_record(extra=1), "only known fields"),
+    (with_record(stabilisers=[2]), "expected pairs"),
     (7, "expected the ledger to be a list, got 7"),
 ]
 
@@ -503,16 +510,32 @@ def test_a_ledger_whose_totals_do_not_fit_is_refused(ledger, message):
 
 
 def test_searching_again_refutes_a_ledger_that_only_looks_right():
-    proof = {"kind": "exhausted", "ledger": [*STUMP_LEDGER[:2], record(2, [])]}
-    fewer = stump_certificate(proof, value=2)
-    assert check(fewer).ok  # fewer orbits kept than there are: a search may drop those that lead nowhere
-    proof["ledger"] = [*STUMP_LEDGER[:2], record(2, [(8, 2), (2, 1)]), record(3, [])]
+    proof = {"kind": "exhausted", "ledger": [*STUMP_LEDGER[:2], record(2, [(2, 1)]), record(3, [])]}
     assert check(stump_certificate(proof), effort=0).ok
-    assert "as a search finds" in check(stump_certificate(proof)).problems[0]
-    proof["ledger"][1] = record(1, [(4, 1)])
-    assert "orbits of 4 shattered samples of 1 points" in check(stump_certificate(proof), effort=40).problems[0]
-    single = stump_certificate({"kind": "exhausted", "ledger": [*STUMP_LEDGER[:2], record(2, [])]}, value=1)
-    assert any("expected no shattered sample of 2 points" in problem for problem in check(single).problems)
+    wrong = "expected 2 orbits of 6 shattered samples of 2 points, as a search finds, got 1 of 4"
+    for effort in (10**6, 100):  # all of it, and as far as it goes
+        assert check(stump_certificate(proof), effort=effort).problems == [wrong]
+    proof = {"kind": "exhausted", "ledger": [*STUMP_LEDGER[:2], record(2, [])]}
+    problems = check(stump_certificate(proof, value=1)).problems
+    assert any("expected no shattered sample of 2 points" in problem for problem in problems)
+
+
+def test_with_a_real_feature_all_samples_of_few_points_are_shattered():
+    problem = problem_of("((..).)", {"real": 2})
+    counts = _recheck.exhaust(problem, 10, 10**7)
+    assert [samples for _, samples in counts[:4]] == [_recheck.n_samples(problem, m) for m in range(4)] == [1, 1, 2, 6]
+    group = _recheck.symmetries(problem)
+    level, ledger = {(): len(group)}, []
+    while level:
+        level = _recheck.next_level(problem, level, group, _recheck.Effort(10**7))
+        fields = record(len(ledger) + 1, [(size, 1) for size in level.values()])
+        ledger.append(fields | {"samples": sum(len(group) // size for size in level.values())})
+    certificate = build_certificate(result_of("((..).)", {"real": 2}), sat="never")
+    certificate["upper"]["proof"] = {"kind": "exhausted", "ledger": ledger}
+    assert check(sealed(certificate), effort=0).grade == "exhausted (ledger consistent)"
+    ledger[2] |= {"stabilisers": ledger[2]["stabilisers"][:1], "orbits": 1, "shattered": 1}
+    ledger[2]["samples"] = len(group) // ledger[2]["stabilisers"][0][0]
+    assert "expected all 6 samples of 3 points" in check(sealed(certificate), effort=0).problems[0]
 
 
 # Tampering

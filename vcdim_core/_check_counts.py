@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from functools import lru_cache
 
-from ._check_problem import Problem, Shape, can_test, canonical, n_leaves, n_nodes, n_orders
+from ._check_problem import Problem, Shape, can_test, canonical, is_binary, n_leaves, n_nodes, n_orders
 
 MAX_POINTS = 200
 """Bounds are looked for up to so many points."""
@@ -150,7 +150,7 @@ def _partitions(problem: Problem) -> int | None:
     features a test may send all points one way. If x and y are the same structure every partition is met twice.
     No more than :math:`2^{m-1} - 1` partitions exist.
     """
-    if not problem.shape or not _binary(problem.shape):
+    if not problem.shape or not is_binary(problem.shape):
         return None
     n_splits = sum(_n_tests(problem, *column) for column in problem.finite if can_test(2, *column))
 
@@ -181,10 +181,6 @@ def _partitions(problem: Problem) -> int | None:
     return _last_before(lambda m: bound(root, m) < 2 ** (m - 1) - 1)
 
 
-def _binary(shape: Shape) -> bool:
-    return not shape or (len(shape) == 2 and all(map(_binary, shape)))
-
-
 def _chain(problem: Problem) -> int | None:
     r"""The chain bound on the growth function, real features only.
 
@@ -199,7 +195,7 @@ def _chain(problem: Problem) -> int | None:
     and the same with x and y exchanged. If they are the same structure every split may be charged with its smaller
     side only.
     """
-    if not problem.shape or any(kind != "real" for kind, _ in problem.columns) or not _binary(problem.shape):
+    if not problem.shape or any(kind != "real" for kind, _ in problem.columns) or not is_binary(problem.shape):
         return None
     splits = 2 * problem.n_real
 

@@ -174,6 +174,11 @@ def n_nodes(shape: Shape) -> int:
     return 1 + sum(map(n_nodes, shape)) if shape else 0
 
 
+def is_binary(shape: Shape) -> bool:
+    """Whether every node has two children."""
+    return not shape or (len(shape) == 2 and all(map(is_binary, shape)))
+
+
 def n_orders(problem: Problem, shape: Shape) -> int:
     """Return in how many different orders the children may take the answers."""
     if not problem.free:

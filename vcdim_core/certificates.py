@@ -256,18 +256,16 @@ def _can_be_searched(problem: Problem, value: int) -> bool:
 
 
 def ledger_records(result: VCResult) -> list[dict[str, Any]]:
-    """Return the ledger of a search as a certificate has it; nothing if the search did not come to its end."""
-    records = [
+    """Return the ledger of a search as a certificate has it; nothing if it is not complete."""
+    ledger = getattr(result, "ledger", ())
+    if not ledger or ledger[-1].orbits or any(record.samples is None for record in ledger):
+        return []
+    names = ("points", "orbits", "samples", "tested", "shattered", "cut")
+    return [
         {
-            "points": int(record.points),
-            "orbits": int(record.orbits),
-            "samples": int(record.samples),
+            **{name: int(getattr(record, name)) for name in names},
             "stabilisers": [[int(size), int(count)] for size, count in record.stabilisers],
-            "tested": int(record.tested),
-            "shattered": int(record.shattered),
-            "cut": int(record.cut),
             "digest": str(record.digest),
         }
-        for record in getattr(result, "ledger", ())
+        for record in ledger
     ]
-    return records if records and not records[-1]["orbits"] else []

@@ -38,6 +38,8 @@ from ._check_problem import (
     expect_fields,
     expect_int,
     expect_list,
+    is_binary,
+    n_leaves,
     read_problem,
 )
 from ._cnf import Case, cases, encode, labels_of
@@ -403,30 +405,39 @@ def _check_exhausted(problem: Problem, proof: object, value: int, effort: int) -
 
 
 def _compare(records: Sequence[tuple[int, int, int]], counts: Sequence[tuple[int, int]]) -> None:
-    """Check that a ledger has no more than a search finds; it has less where a search drops what leads nowhere."""
+    """Check that a ledger has what a search finds, as far as that went."""
     for points, orbits, samples in records:
-        if points < len(counts):
+        if points < len(counts) and (orbits, samples) != counts[points]:
             n_orbits, n_found = counts[points]
-            if orbits > n_orbits or samples > n_found or (orbits == n_orbits and samples != n_found):
-                raise Refused(
-                    f"expected at most {n_orbits} orbits of {n_found} shattered samples of {points} points, as a "
-                    f"search finds, got {orbits} of {samples}"
-                )
+            raise Refused(
+                f"expected {n_orbits} orbits of {n_found} shattered samples of {points} points, as a search finds, got "
+                f"{orbits} of {samples}"
+            )
 
 
 def _check_ledger(problem: Problem, data: object, value: int) -> list[tuple[int, int, int]]:
-    """Check that the totals of a ledger fit each other and the closed forms; return points, orbits and samples."""
+    """Check that the totals of a ledger fit each other and the closed forms; return points, orbits and samples.
+
+    All shattered samples are in it. So the share of the samples that are shattered does not grow with their size: each
+    has only shattered subsets, and every sample is a subset of equally many. It is 1 for a single point and, with a
+    real feature and nodes of two children, for as many points as there are leaves, which thresholds on one feature
+    separate.
+    """
     records = [_check_record(problem, record) for record in expect_list("the ledger", data)]
-    if not records:
-        raise Refused("expected records in the ledger, got none")
     sizes = [points for points, _, _ in records]
-    if sizes[0] > 1 or sizes != list(range(sizes[0], sizes[0] + len(sizes))):
-        raise Refused(f"expected records for sizes one by one from 0 or 1 on, got {sizes}")
-    for points, orbits, _ in records[:-1]:
-        if not orbits:
-            raise Refused(f"expected the ledger to end where no sample is left, got none at {points} points")
-    if records[-1][1] or sizes[-1] > value + 1:
-        raise Refused(f"expected the last record to be empty, of at most {value + 1} points, got {records[-1]}")
+    if sizes[:1] not in ([0], [1]) or sizes != list(range(sizes[0], value + 2)):
+        raise Refused(f"expected records for 1 to {value + 1} points, one by one, got {sizes}")
+    if records[-1][1] or not all(orbits for _, orbits, _ in records[:-1]):
+        raise Refused(f"expected samples of up to {value} points in the ledger and none of {value + 1}")
+    everything = n_leaves(problem.shape) if problem.n_real and is_binary(problem.shape) else 1
+    before = (1, 1)
+    for points, _, samples in records:
+        there_are = n_samples(problem, points)
+        if points <= everything and samples != there_are:
+            raise Refused(f"expected all {there_are} samples of {points} points, which are shattered, got {samples}")
+        if samples * before[1] > before[0] * there_are:
+            raise Refused(f"expected no larger share of samples of {points} points than of one less, got {samples}")
+        before = samples, there_are
     return records
 
 
@@ -447,15 +458,12 @@ def _check_record(problem: Problem, data: object) -> tuple[int, int, int]:
         if order % size:
             raise Refused(f"expected a stabiliser whose order divides {order}, got {size} at {points} points")
         total, counted = total + count * (order // size), counted + count
-    there_are = n_samples(problem, points)
     for name, got, right in (("orbits", orbits, counted), ("samples", samples, total)):
         if got != right:
             raise Refused(f"expected {right} {name} of {points} points by the stabilisers, got {got}")
-    if samples > there_are:
-        raise Refused(f"expected at most {there_are} samples of {points} points, all there are, got {samples}")
-    if shattered > tested or (tested and orbits > shattered):
+    if orbits != shattered or (shattered > tested and points > 1):
         raise Refused(
-            f"expected orbits <= shattered <= tested at {points} points, got {orbits}, {shattered} and {tested}"
+            f"expected orbits = shattered <= tested at {points} points, got {orbits}, {shattered} and {tested}"
         )
     text = fields["digest"]
     if not isinstance(text, str) or len(text) != 64 or set(text) - set("0123456789abcdef"):
