@@ -109,6 +109,65 @@ cdef class Level:
         """The number of points that may still be added, orbit by orbit."""
         return [count_words((<uint64_t*>self.candidates.data) + i * self.W, self.W) for i in range(self.n_orbits)]
 
+    def form_bytes(self):
+        """The canonical forms, one after the other."""
+        return self.forms.data[:self.forms.used] if self.forms.used else b""
+
+    def pack(self, int64_t start, int64_t stop, int64_t first_parent=0):
+        """Orbits start .. stop-1 as bytes, one string per array (what `generate` and `join_levels` need); see `unpack`.
+
+        The parents' numbers become smaller by `first_parent`.
+        """
+        cdef int64_t n = stop - start, i
+        cdef size_t points = self.n_points * sizeof(uint16_t)
+        assert 0 <= start <= stop <= self.n_orbits
+        for i in range(start, stop):
+            (<uint32_t*>self.parents.data)[i] -= <uint32_t>first_parent
+        arrays = (
+            cut_bytes(&self.points, start, n, points),
+            cut_bytes(&self.forms, start, n, points),
+            cut_bytes(&self.maps, start, n, sizeof(CubeMap)),
+            cut_bytes(&self.automorphisms, start, n, sizeof(uint64_t)),
+            cut_bytes(&self.parents, start, n, sizeof(uint32_t)),
+            cut_bytes(&self.candidates, start, n, self.W * sizeof(uint64_t)),
+        )
+        for i in range(start, stop):
+            (<uint32_t*>self.parents.data)[i] += <uint32_t>first_parent
+        return arrays
+
+
+cdef bytes cut_bytes(Buffer* buffer, int64_t start, int64_t n, size_t size):
+    return buffer.data[start * size:(start + n) * size] if buffer.used and n * size else b""
+
+
+def unpack(int n_points, int n_features, int64_t n_orbits, tuple arrays, int64_t first_parent=0):
+    """A level, without index, from what `pack` returned; ValueError if it does not fit. Parents' numbers grow by `first_parent`."""
+    cdef Level level = Level(n_points, n_features)
+    cdef size_t sizes[6]
+    cdef Buffer* buffers[6]
+    cdef const uint8_t[::1] data
+    cdef int i, f
+    cdef int64_t j
+    sizes[:] = [n_points * sizeof(uint16_t), n_points * sizeof(uint16_t), sizeof(CubeMap), sizeof(uint64_t), sizeof(uint32_t),
+                level.W * sizeof(uint64_t)]
+    buffers[:] = [&level.points, &level.forms, &level.maps, &level.automorphisms, &level.parents, &level.candidates]
+    level.n_orbits = n_orbits
+    for i in range(6):
+        data = arrays[i]
+        if <size_t>data.shape[0] != n_orbits * sizes[i] and not (i == 5 and data.shape[0] == 0):
+            raise ValueError(f"expected {n_orbits * sizes[i]} bytes for {n_orbits} orbits, got {data.shape[0]}")
+        if data.shape[0] and buffer_add(buffers[i], &data[0], data.shape[0]) < 0:
+            raise MemoryError
+    for j in range(n_orbits * n_points):
+        if (<uint16_t*>level.points.data)[j] >> n_features:
+            raise ValueError(f"expected points of {n_features} features, got {(<uint16_t*>level.points.data)[j]}")
+    for j in range(n_orbits):
+        (<uint32_t*>level.parents.data)[j] += <uint32_t>first_parent
+        for f in range(n_features):
+            if (<CubeMap*>level.maps.data)[j].place[f] >= n_features:
+                raise ValueError("expected maps of the cube, got a feature that is not there")
+    return level
+
 
 cdef inline int count_words(const uint64_t* words, int W) noexcept nogil:
     cdef int n = 0, w
@@ -282,6 +341,24 @@ cdef class Worker:
         if outcome == NO_MEMORY or self.memo.failed:
             raise MemoryError
         return None if outcome == STOPPED else children
+
+    def generate_some(self, Level level, int64_t start, int64_t stop, double seconds):
+        """As `generate`, but stops after about so many seconds; returns the children and the first orbit not done."""
+        cdef Level children = Level(level.n_points + 1, level.n_features)
+        cdef int outcome = DONE
+        cdef int64_t i = start
+        cdef double deadline = monotonic_seconds() + seconds
+        with nogil:
+            while i < stop:
+                outcome = generate_children(self, level, i, children, True)
+                if outcome != DONE:
+                    break
+                i += 1
+                if monotonic_seconds() >= deadline:
+                    break
+        if outcome == NO_MEMORY or self.memo.failed:
+            raise MemoryError
+        return None if outcome == STOPPED else (children, i)
 
     def most_dichotomies(self, Level level, int64_t start, int64_t stop):
         """The largest number of labellings realised on any of the orbits start .. stop-1; -1 when told to stop."""

@@ -29,6 +29,11 @@ static inline void lane_xor(lane_t *a, const lane_t *b)
 static inline void lane_or_and(lane_t *acc, const lane_t *a, const lane_t *b)
 { for (int i = 0; i < LANE_WORDS; i++) acc->w[i] |= a->w[i] & b->w[i]; }
 
+static inline int lane_is_within(const lane_t *a, const lane_t *b)
+{
+    return ((a->w[0] & ~b->w[0]) | (a->w[1] & ~b->w[1]) | (a->w[2] & ~b->w[2]) | (a->w[3] & ~b->w[3])) == 0;
+}
+
 static inline int lane_is_ones(const lane_t *a)
 { return (a->w[0] & a->w[1] & a->w[2] & a->w[3]) == UINT64_MAX; }
 

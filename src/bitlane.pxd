@@ -13,6 +13,7 @@ cdef extern from "bitlane.h" nogil:
     void lane_andnot(lane_t *a, const lane_t *b) noexcept
     void lane_xor(lane_t *a, const lane_t *b) noexcept
     void lane_or_and(lane_t *acc, const lane_t *a, const lane_t *b) noexcept      # acc |= a & b
+    bint lane_is_within(const lane_t *a, const lane_t *b) noexcept                # no bit of a is missing in b
     bint lane_is_ones(const lane_t *a) noexcept
     bint lane_is_zero(const lane_t *a) noexcept
     int lane_count(const lane_t *a) noexcept                                     # number of set bits

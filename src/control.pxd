@@ -5,7 +5,7 @@ one aligned word, and seeing it a moment late does no harm. Only the tests left 
 level is finished under a limit, or not, whatever the number of threads.
 """
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from clock cimport monotonic_seconds
 
@@ -15,6 +15,7 @@ cdef extern from "Python.h":
 
 cdef extern from "control.h" nogil:
     bint take_test(double* left) noexcept          # from limits[TESTS_LEFT]; safe from several threads
+    void set_bits(uint64_t* place, uint64_t bits) noexcept     # likewise
 
 cdef enum:
     STOP = 0             # nonzero: give up

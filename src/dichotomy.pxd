@@ -32,7 +32,7 @@ from libc.string cimport memset
 from arena cimport Arena, arena_clear, arena_free, arena_take
 from control cimport Watch, watch_quietly, watch_step
 from bitlane cimport (bits_count, bits_low, bits_low64, bits_top, lane_and, lane_andnot, lane_count, lane_fill,
-                      lane_is_ones, lane_is_zero, lane_or, lane_or_and, lane_t, lane_xor)
+                      lane_is_ones, lane_is_within, lane_is_zero, lane_or, lane_or_and, lane_t, lane_xor)
 from scalars cimport MAX_FEATURES, MAX_POINTS, mask_t
 
 cdef enum:
@@ -60,7 +60,12 @@ cdef struct MemoLevel:
     int shift            # 32 - log2(size)
     Arena arena
 
+# Computes D(t, A) on chunk c for a node t; see `Memo.node`.
+ctypedef void (*node_t)(Memo* memo, int t, mask_t A, mask_t c, lane_t* out) noexcept nogil
+
 cdef struct Memo:
+    node_t node                     # the recursion on other than binary features (splits.pxd); NULL: the one here
+    void* splits                    # what it needs
     int n_structures                # T; 0 is the leaf, T-1 the whole structure
     int* left
     int* right
@@ -287,7 +292,9 @@ cdef inline const lane_t* memo_lane(Memo* memo, int t, mask_t A, mask_t c, lane_
             memo.halt = watch_quietly(memo.watch)
         if memo.halt:
             return &memo.zeros
-        if memo.left[t] == 0 and memo.right[t] == 0:
+        if memo.node != NULL:
+            memo.node(memo, t, A, c, lane)
+        elif memo.left[t] == 0 and memo.right[t] == 0:
             stump_lane(memo, A, c, lane)
         else:
             node_lane(memo, t, A, c, lane)
@@ -298,11 +305,11 @@ cdef inline const lane_t* memo_lane(Memo* memo, int t, mask_t A, mask_t c, lane_
 
 
 cdef inline void join_lanes(Memo* memo, int l, int r, mask_t A0, mask_t A1, mask_t c, lane_t* out) noexcept nogil:
-    """out |= D(l, A0) AND D(r, A1) on chunk c."""
+    """out |= D(l, A0) AND D(r, A1) on chunk c; the second is not asked for where the first adds nothing."""
     cdef lane_t a_room, b_room
     cdef const lane_t* a = memo_lane(memo, l, A0, c, &a_room)
     cdef const lane_t* b
-    if a == &memo.zeros:
+    if lane_is_within(a, out):
         return
     b = memo_lane(memo, r, A1, c, &b_room)
     lane_or_and(out, a, b)
@@ -348,7 +355,10 @@ cdef inline void memo_set_point(Memo* memo, int i, uint32_t point) noexcept nogi
 cdef inline int root_lane(Memo* memo, mask_t full, mask_t c, lane_t* out) except -1 nogil:
     """D(whole structure, full) on chunk c; 1 if told to stop before, else 0."""
     assert full != 0 and full >> MAX_POINTS == 0 and (c << LOW_POINTS) <= full
-    node_lane(memo, memo.n_structures - 1, full, c, out)
+    if memo.node != NULL:
+        memo.node(memo, memo.n_structures - 1, full, c, out)
+    else:
+        node_lane(memo, memo.n_structures - 1, full, c, out)
     memo.n_sets += 1
     return memo.halt if memo.halt else watch_step(memo.watch, 1)
 
@@ -429,18 +439,34 @@ cdef inline uint64_t low_label(int i, int word) noexcept nogil:
     return out
 
 
-cdef inline int memo_init(Memo* memo, const int[:, ::1] table, int d, bint fixed, int n_points) noexcept nogil:
-    """Set up for samples of up to n_points distinct points; -1 when memory is out. `table` rows are (left, right), row 0 the leaf."""
-    cdef int t, i, j, l, r, T = <int>table.shape[0]
+cdef inline int memo_allocate(Memo* memo, int n_structures, int n_points) noexcept nogil:
+    """An empty memo for samples of up to n_points distinct points; -1 when memory is out."""
+    cdef int i, j
     memset(memo, 0, sizeof(Memo))
-    memo.n_structures = T
-    memo.d = d
-    memo.fixed = fixed
-    memo.left = <int*>malloc(T * sizeof(int))
-    memo.right = <int*>malloc(T * sizeof(int))
-    memo.easy = <int*>malloc(T * sizeof(int))
+    memo.n_structures = n_structures
+    memo.left = <int*>calloc(n_structures, sizeof(int))
+    memo.right = <int*>calloc(n_structures, sizeof(int))
+    memo.easy = <int*>calloc(n_structures, sizeof(int))
     if memo.left == NULL or memo.right == NULL or memo.easy == NULL:
         return -1
+    lane_fill(&memo.ones, ~<uint64_t>0)
+    lane_fill(&memo.zeros, 0)
+    for i in range(1, LOW_POINTS):
+        for j in range(4):
+            memo.label[i].w[j] = low_label(i, j)
+    for i in range(n_points):
+        if level_init(memo, &memo.levels[i], 6) < 0:
+            return -1
+    return 0
+
+
+cdef inline int memo_init(Memo* memo, const int[:, ::1] table, int d, bint fixed, int n_points) noexcept nogil:
+    """Set up for binary features; -1 when memory is out. `table` rows are (left, right), row 0 the leaf."""
+    cdef int t, l, r, T = <int>table.shape[0]
+    if memo_allocate(memo, T, n_points) < 0:
+        return -1
+    memo.d = d
+    memo.fixed = fixed
     for t in range(T):
         l = table[t, 0]
         r = table[t, 1]
@@ -455,14 +481,6 @@ cdef inline int memo_init(Memo* memo, const int[:, ::1] table, int d, bint fixed
             memo.easy[t] = 2
         else:
             memo.easy[t] = 3
-    lane_fill(&memo.ones, ~<uint64_t>0)
-    lane_fill(&memo.zeros, 0)
-    for i in range(1, LOW_POINTS):
-        for j in range(4):
-            memo.label[i].w[j] = low_label(i, j)
-    for i in range(n_points):
-        if level_init(memo, &memo.levels[i], 6) < 0:
-            return -1
     return 0
 
 

@@ -23,7 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vcdim_core as vc
-from vcdim_core import _shatter, exact
+from vcdim_core import _realise, exact, samples
 from vcdim_core._quick_bounds import counting_bound, lower_sample
 
 settings.register_profile("exact", deadline=None, derandomize=True, max_examples=60)
@@ -75,7 +75,7 @@ ODD_SAMPLES: dict[str, list[list[int]]] = {
 
 
 def tree_of_nodes(nodes: list[tuple[int, int, int]], labels: Sequence[int]) -> oracles.Tree:
-    """The preorder of ``_shatter.realise`` as a tree of the oracle; empty leaves get label 0."""
+    """The preorder of ``_realise.realise`` as a tree of the oracle; empty leaves get label 0."""
     rest = iter(nodes)
 
     def build() -> oracles.Tree:
@@ -93,9 +93,12 @@ def tree_of_nodes(nodes: list[tuple[int, int, int]], labels: Sequence[int]) -> o
 
 def realise(structure: str, sample: Any, labels: Sequence[int], orientation: str = "free") -> oracles.Tree | None:
     """The kernel's tree for a sample of distinct points."""
-    problem = exact._Sample(structure, sample, None, orientation)
+    problem = samples.Sample(structure, sample, None, orientation, "one")
+    splits = problem.splits()
     codes = np.array(labels, dtype=np.int32)
-    nodes = _shatter.realise(problem.table, problem.points, codes, problem.d, problem.fixed, exact._no_limits())
+    fixed = orientation == "fixed"
+    arrays = splits.cuts, splits.parts, splits.part_sizes
+    nodes = _realise.realise(problem.problem.table, *arrays, codes, fixed, exact.no_limits())
     return None if nodes is None else tree_of_nodes(nodes, labels)
 
 
@@ -301,8 +304,11 @@ def test_partitions_of_one_sample_agree_with_the_oracle(
     structure: str, sample: list[list[int]], orientation: str, c: int
 ) -> None:
     points = sorted({tuple(p) for p in sample})[:6]
-    problem = exact._Sample(structure, points, None, orientation)
-    found = _shatter.count_partitions(problem.table, problem.points, c, problem.d, problem.fixed, exact._no_limits())
+    problem = samples.Sample(structure, points, None, orientation, "one")
+    splits = problem.splits()
+    arrays = splits.cuts, splits.parts, splits.part_sizes
+    fixed = orientation == "fixed"
+    found = _realise.count_partitions(problem.problem.table, *arrays, len(points), c, fixed, exact.no_limits())
     assert found == len(oracles.oracle_partitions(structure, points, c, orientation))
 
 
@@ -776,10 +782,6 @@ def test_errors_and_their_messages(call: Any, kind: type[Exception], message: st
     assert type(caught.value) is kind
     assert str(caught.value) == message
 
-
-def test_real_features_are_not_known_yet() -> None:
-    with pytest.raises(ValueError, match="expected binary features only, the ones the exact search knows, got 2 real"):
-        vc.exact_vc("(..)", real=2)
 
 
 @pytest.mark.parametrize("m", [9, 10, 19, 20, 21, 24])

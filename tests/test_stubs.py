@@ -20,7 +20,7 @@ KERNELS = sorted(
 
 
 def test_the_kernels_of_the_exact_engine_are_there() -> None:
-    assert {"_dive", "_levels", "_shatter"} <= set(KERNELS)
+    assert {"_dive", "_levels", "_orbits", "_realise"} <= set(KERNELS)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -14,7 +14,8 @@ import oracles
 import pytest
 
 import vcdim_core as vc
-from vcdim_core import _levels, exact
+from vcdim_core import _levels
+from vcdim_core._problem import no_limits, substructures
 
 ORIENTATIONS = ("free", "fixed")
 
@@ -75,7 +76,7 @@ def orbit_counts(d: int, fixed: bool) -> list[int]:
 
 def few_levels(d: int, fixed: bool, most: int) -> list[_levels.Level]:
     """All orbits of samples of 0, 1, ..., most points."""
-    worker = _levels.Worker(exact._table(vc.STUMP, fixed), d, fixed, exact._no_limits())
+    worker = _levels.Worker(np.maximum(substructures(vc.STUMP, fixed), 0), d, fixed, no_limits())
     found = [_levels.first_level(d, fixed)]
     for _ in range(most):
         part = worker.generate(found[-1], 0, found[-1].n_orbits, False)
@@ -127,7 +128,7 @@ def test_orbit_sizes_sum_to_all_samples(d: int, fixed: bool) -> None:
 
 
 def test_slices_of_a_level_join_to_the_same_level() -> None:
-    worker = _levels.Worker(exact._table(vc.STUMP, False), 4, False, exact._no_limits())
+    worker = _levels.Worker(np.maximum(substructures(vc.STUMP, False), 0), 4, False, no_limits())
     parents, whole = levels(4, False)[4:6]
     parts = [worker.generate(parents, i, i + 1, False) for i in range(parents.n_orbits)]
     joined = _levels.join_levels([part for part in parts if part is not None])
@@ -182,7 +183,7 @@ def test_orbits_of_shattered_samples_are_counted_right(structure: str, orientati
     d, fixed = 3, orientation == "fixed"
     order = order_of_group(d, fixed)
     cube = list(itertools.product((0, 1), repeat=d))
-    worker = _levels.Worker(exact._table(vc.Structure.parse(structure), fixed), d, fixed, exact._no_limits())
+    worker = _levels.Worker(np.maximum(substructures(vc.Structure.parse(structure), fixed), 0), d, fixed, no_limits())
     level = _levels.first_level(d, fixed)
     m = 0
     while level.n_orbits:
@@ -217,4 +218,4 @@ def test_sample_out_of_range() -> None:
 
 def test_tables_of_the_wrong_type_are_refused() -> None:
     with pytest.raises(ValueError, match="Buffer dtype mismatch"):
-        _levels.Worker(np.zeros((2, 2)), 2, False, exact._no_limits())  # type: ignore[arg-type]
+        _levels.Worker(np.zeros((2, 2)), 2, False, no_limits())  # type: ignore[arg-type]

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from . import atlas as atlas
     from . import learn as learn
     from .bounds import (
         Bracket,
@@ -89,6 +90,7 @@ _LATER = {
     "risk": ("mdl_bound", "shawe_taylor_bound", "srm_bound", "vapnik_bound"),
     "split": ("Split", "best_split"),
     "trees": ("Tree",),
+    "atlas": ("atlas",),
     "learn": ("learn",),
 }
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in names}
@@ -107,6 +109,7 @@ __all__ = [
     "VCResult",
     "as_features",
     "as_structure",
+    "atlas",
     "best_split",
     "comb",
     "dichotomies",

@@ -18,7 +18,10 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from . import __version__
+from ._journal import read_problem
+from ._problem import Problem
 from .exact import dichotomies, realize, search_vc, unrealised
+from .features import Features
 from .results import Progress, SearchLimit, VCResult
 from .structures import Structure, as_structure, structures, structures_of_height
 
@@ -95,6 +98,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"vcdim {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_exact_command(commands)
+    _add_resume_command(commands)
     _add_shatters_command(commands)
     _add_structures_command(commands)
     _add_optional_commands(commands)
@@ -104,7 +108,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_optional_commands(commands: Any) -> None:
     """Add the commands of other modules; one whose extra is not installed is left out."""
-    for name in ("bounds", "grow", "verify"):
+    for name in ("bounds", "grow", "atlas", "verify"):
         try:
             module = importlib.import_module(f"{__package__}.cli_{name}")
         except ImportError:
@@ -137,25 +141,71 @@ def _add_orientation(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_features(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say what the features are."""
+    parser.add_argument("-d", "--binary", dest="d", type=int, metavar="D", help="number of binary features")
+    parser.add_argument("--real", type=int, default=0, metavar="L", help="number of real features")
+    for kind in ("ordinal", "nominal", "multiway"):
+        parser.add_argument(
+            f"--{kind}", type=int, nargs="+", default=[], metavar="C", help=f"categories of each {kind} feature"
+        )
+    parser.add_argument(
+        "--subset-splits", action="store_true", help="let nominal features be split by any set of categories"
+    )
+
+
+def _features(args: argparse.Namespace) -> Features:
+    return Features(args.real, args.d or 0, args.ordinal, args.nominal, args.multiway)
+
+
+def _nominal_splits(args: argparse.Namespace) -> str:
+    return "subset" if args.subset_splits else "one"
+
+
+def _add_limits(parser: argparse.ArgumentParser) -> None:
+    """Add the options that a search can be stopped, shared and saved by."""
+    parser.add_argument("--time-limit", type=float, metavar="S", help="stop after S seconds with a bracket")
+    parser.add_argument("--node-limit", type=int, metavar="N", help="stop after N samples with a bracket")
+    parser.add_argument("--memory-limit", type=float, metavar="MB", help="stop beyond so many megabytes with a bracket")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="number of threads (default: 1)")
+    parser.add_argument("--certificate", type=Path, metavar="FILE", help="write the certificate of the result")
+
+
 def _add_exact_command(commands: Any) -> None:
     parser = _new_command(
         commands,
         "exact",
         "find the exact VC dimension of a structure",
-        "Find the VC dimension of a structure on D binary features, and a shattered sample of that size.\n\n"
+        "Find the VC dimension of a structure on some features, and a shattered sample of that size.\n\n"
         + _SPELLING,
         '  vcdim exact "((..)(..))" -d 4\n'
+        '  vcdim exact "((..)(..))" --real 2 --certificate proof.json\n'
+        '  vcdim exact "((...)..)" --multiway 3 3 3\n'
+        '  vcdim exact "(((..).).)" --real 3 --time-limit 60 --checkpoint search.journal\n'
         '  vcdim exact "((((..).)(..)).)" -d 6 --time-limit 10 --jobs 2\n'
         '  vcdim exact "((..).)" -d 5 --json\n',
         _run_exact,
     )
     parser.add_argument("structure", metavar="STRUCTURE", help='for example "((..)(..))"')
-    parser.add_argument("-d", type=int, required=True, metavar="D", help="number of binary features")
+    _add_features(parser)
     _add_orientation(parser)
-    parser.add_argument("--time-limit", type=float, metavar="S", help="stop after S seconds with a bracket")
-    parser.add_argument("--node-limit", type=int, metavar="N", help="stop after N samples with a bracket")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="number of threads (default: 1)")
-    parser.add_argument("--certificate", metavar="FILE", help="write why it is so, for vcdim verify")
+    _add_limits(parser)
+    parser.add_argument(
+        "--checkpoint", type=Path, metavar="FILE", help="keep a journal, from which a search that was killed goes on"
+    )
+
+
+def _add_resume_command(commands: Any) -> None:
+    parser = _new_command(
+        commands,
+        "resume",
+        "go on with a search that was stopped or killed",
+        "Go on with the search whose journal this is (vcdim exact --checkpoint); finished work is not done again.",
+        "  vcdim resume search.journal --jobs 2\n",
+        _run_resume,
+    )
+    parser.add_argument("journal", type=Path, metavar="FILE", help="the journal")
+    _add_limits(parser)
 
 
 def _add_shatters_command(commands: Any) -> None:
@@ -170,8 +220,9 @@ def _add_shatters_command(commands: Any) -> None:
     )
     parser.add_argument("structure", metavar="STRUCTURE", help='for example "((..)(..))"')
     parser.add_argument(
-        "points", metavar="POINTS.csv", help="one point a line, values 0 and 1, header optional; - reads stdin"
+        "points", metavar="POINTS.csv", help="one point a line, header optional; - reads stdin"
     )
+    _add_features(parser)
     _add_orientation(parser)
 
 
@@ -224,34 +275,53 @@ def _add_reproduce_command(commands: Any) -> None:
 
 
 def _run_exact(args: argparse.Namespace) -> int:
+    features = _features(args)
+    if features.n_features == 0 and args.d is None:
+        raise ValueError("expected features: -d, --real, --ordinal, --nominal or --multiway, got none")
+    problem = Problem.checked(args.structure, features, args.orientation, _nominal_splits(args))
+    return _search(problem, args, args.checkpoint)
+
+
+def _run_resume(args: argparse.Namespace) -> int:
+    return _search(read_problem(args.journal), args, args.journal)
+
+
+def _search(problem: Problem, args: argparse.Namespace, checkpoint: Path | None) -> int:
+    """Search and print."""
+    limit = None if args.memory_limit is None else int(args.memory_limit * 1e6)
     with ProgressLine() as line:
         result = search_vc(
-            as_structure(args.structure),
-            args.d,
-            orientation=args.orientation,
+            problem.structure,
+            features=problem.features,
+            orientation=problem.orientation,
+            nominal_splits=problem.nominal_splits,
             time_limit=args.time_limit,
             node_limit=args.node_limit,
+            memory_limit=limit,
             n_jobs=args.jobs,
             progress=line.search if line.is_shown else False,
+            checkpoint=checkpoint,
         )
-    print(json.dumps(_result_dict(result, args.d)) if args.json else _result_text(result, args.d))
     if args.certificate is not None:
         from .certificates import write_certificate
 
         write_certificate(args.certificate, result.certificate)
+    print(json.dumps(_result_dict(result)) if args.json else _result_text(result))
     return EXIT_OK if result.exact else EXIT_LIMIT
 
 
-def _result_dict(result: VCResult, d: int) -> dict[str, Any]:
+def _result_dict(result: VCResult) -> dict[str, Any]:
     stats = result.stats
     return {
         "structure": str(result.structure),
-        "d": d,
+        "d": result.features.binary,
+        "features": str(result.features),
         "orientation": result.orientation,
         "vc": result.value if result.exact else None,
         "exact": result.exact,
         "lower": result.lower,
         "upper": result.upper,
+        "upper_source": result.upper_source,
         "witness": [list(point) for point in result.witness],
         "stats": {
             "samples": stats.samples,
@@ -264,9 +334,10 @@ def _result_dict(result: VCResult, d: int) -> dict[str, Any]:
     }
 
 
-def _result_text(result: VCResult, d: int) -> str:
+def _result_text(result: VCResult) -> str:
     """Return answer, drawing, witness with one realised labelling, and one line of statistics."""
-    on = f"{result.structure} on {d} binary feature{'s' * (d != 1)}"
+    kinds = str(result.features) if result.features.n_features else "0 binary"
+    on = f"{result.structure} on {kinds} feature{'s' * (result.features.n_features != 1)}"
     if result.orientation != "free":
         on += f", orientation {result.orientation}"
     if result.exact:
@@ -286,7 +357,10 @@ def _witness_parts(result: VCResult) -> list[str]:
     head = f"Shattered: {len(points)} point{'s' * (len(points) > 1)}, all {2 ** len(points):,} labellings realised"
     names = [f"x{i}" for i in range(len(points[0]))]
     rows = [[*map(str, point), str(label)] for point, label in zip(points, labels, strict=True)]
-    tree = realize(result.structure, points, labels, orientation=result.orientation)
+    tree = realize(
+        result.structure, points, labels, features=result.features, orientation=result.orientation,
+        nominal_splits=result.nominal_splits,
+    )  # fmt: skip
     return [f"{head}\n{_table([*names, 'label'], rows)}", f"These labels, by the tree\n{_indent(str(tree))}"]
 
 
@@ -302,8 +376,11 @@ def _stats_line(result: VCResult) -> str:
 
 def _run_shatters(args: argparse.Namespace) -> int:
     structure = as_structure(args.structure)
-    points = _read_points(args.points)
-    options = {"orientation": args.orientation}
+    features = _features(args)
+    points = _read_points(args.points, _parse_number if features.n_features else _parse_bit)
+    options: dict[str, Any] = {"orientation": args.orientation, "nominal_splits": _nominal_splits(args)}
+    if features.n_features:
+        options["features"] = features
     found, total = dichotomies(structure, points, **options), 2 ** len(points)
     missing = None if found == total else unrealised(structure, points, **options)
     if args.json:
@@ -317,18 +394,18 @@ def _run_shatters(args: argparse.Namespace) -> int:
     return EXIT_OK if found == total else EXIT_NO
 
 
-def _read_points(name: str) -> list[list[int]]:
+def _read_points(name: str, parse: Callable[[str, int], float]) -> list[list[float]]:
     """Read points from a CSV file, or from stdin if the name is ``-``."""
     if name == "-":
-        return _parse_points(sys.stdin)
+        return _parse_points(sys.stdin, parse)
     with open(name, encoding="utf-8-sig", newline="") as file:
-        return _parse_points(file)
+        return _parse_points(file, parse)
 
 
-def _parse_points(lines: Iterable[str]) -> list[list[int]]:
+def _parse_points(lines: Iterable[str], parse: Callable[[str, int], float]) -> list[list[float]]:
     """Return the points; the first line is a header if none of its values is a number."""
     reader = csv.reader(lines)
-    points: list[list[int]] = []
+    points: list[list[float]] = []
     width: int | None = None
     for row in reader:
         values = [value.strip() for value in row]
@@ -340,7 +417,7 @@ def _parse_points(lines: Iterable[str]) -> list[list[int]]:
         if width is not None and len(values) != width:
             raise ValueError(f"expected {width} values, got {len(values)} in line {reader.line_num}")
         width = len(values)
-        points.append([_parse_bit(value, reader.line_num) for value in values])
+        points.append([parse(value, reader.line_num) for value in values])
     return points
 
 
@@ -348,6 +425,12 @@ def _parse_bit(value: str, line: int) -> int:
     if value not in ("0", "1"):
         raise ValueError(f"expected 0 or 1, got {value!r} in line {line}")
     return int(value)
+
+
+def _parse_number(value: str, line: int) -> float:
+    if not _is_number(value):
+        raise ValueError(f"expected a number, got {value!r} in line {line}")
+    return float(value)
 
 
 def _is_number(value: str) -> bool:

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from .bounds import Bracket, vc_bracket
-from .exact import MAX_FEATURES, search_vc
+from .exact import search_vc
 from .features import Features
 from .structures import Structure, as_structure
 
@@ -59,9 +59,12 @@ def _exact_value(
     """The exact value, or None, and where it comes from, or why it is not known."""
     if bracket.is_exact:
         return bracket.lower, "both bounds agree"
-    if time_limit == 0 or not (features.is_binary_only and structure.is_binary and features.binary <= MAX_FEATURES):
+    if time_limit == 0:
         return None, "not decided by the bounds"
-    result = search_vc(structure, features=features, time_limit=time_limit)
+    try:
+        result = search_vc(structure, features=features, time_limit=time_limit)
+    except ValueError:  # more features or categories than a search takes
+        return None, "not decided by the bounds"
     return (result.lower, "exhaustive search") if result.exact else (None, "not decided by the bounds, nor in time")
 
 

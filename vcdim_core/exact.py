@@ -1,40 +1,43 @@
-"""Exact VC dimension, dichotomies, growth and partitioning functions on binary features."""
+"""Exact VC dimension: the search over shattered samples, on features of every kind."""
 
 from __future__ import annotations
 
-import math
-import sys
+import hashlib
+import os
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from . import _dive, _levels, _shatter
-from ._levels_search import Stopped, next_level, prune_level, team
+from . import _dive, _levels
+from ._engines import CubeEngine, digest, engine_of
+from ._levels_search import ExecutorError, Relay, Stopped, next_level, team
+from ._problem import (
+    MAX_CATEGORIES,
+    MAX_FEATURES,
+    MAX_POINTS,
+    Problem,
+    no_limits,
+)
+from ._progress import Printer
 from ._quick_bounds import counting_bound, lower_sample
-from ._validation import check_choice, check_int, check_number
+from ._validation import check_int, check_number
+from ._witness import find_witness
 from .features import Features, as_features
-from .results import Point, Progress, SearchLimit, SearchStats, VCResult
-from .structures import Structure, as_structure
+from .growth import growth_function, partitioning_function
+from .results import LevelRecord, Point, Progress, SearchLimit, SearchStats, VCResult
+from .samples import dichotomies, is_shattered, realize, unrealised
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    from concurrent.futures import Executor
 
-    from ._levels_search import Limits, Table
-    from .trees import Tree
+    from ._engines import Engine
+    from ._journal import Journal
 
-MAX_POINTS = 24
-"""Points of a sample: beyond, 2^23 labellings times the trees tried are out of reach."""
-MAX_FEATURES = 16
-"""Binary features."""
-MAX_HEIGHT = 1000
-"""Height of a structure that is searched: the recursion of the kernels goes as deep."""
 DIVE_TESTS = 8000
-"""Samples tested depth first before the search goes size by size: small searches end here."""
-
-ORIENTATIONS = ("free", "fixed")
+"""Samples of the cube tested depth first before the search goes size by size: small searches end here."""
+WITNESS_ORBITS = 2000
+"""A level with so many orbits is worth looking for a witness first."""
 
 
 def exact_vc(
@@ -44,7 +47,9 @@ def exact_vc(
     real: int | None = None,
     features: Features | None = None,
     orientation: str = "free",
+    nominal_splits: str = "one",
     n_jobs: int = 1,
+    executor: Executor | Any = None,
 ) -> int:
     r"""Compute the VC dimension of a structure exactly.
 
@@ -53,13 +58,19 @@ def exact_vc(
     structure : Structure, str, nested tuples or fitted scikit-learn tree
         The structure.
     d : int
-        Number of binary features, at most 16. (Or ``features=Features(binary=d)``.)
-    real, features : optional
-        Other ways to say what a node may test.
+        Number of binary features. (Or ``features=Features(binary=d)``.)
+    real : int
+        Number of real features. (Or ``features=Features(real=real)``.)
+    features : Features
+        Features of any kinds: at most 16, with at most 24 categories each.
     orientation : {"free", "fixed"}
         Whether a node may send either side of its test to either child.
+    nominal_splits : {"one", "subset"}
+        How a nominal feature is tested: one category against the others, or any set of categories.
     n_jobs : int
         Threads.
+    executor : concurrent.futures.Executor or dask.distributed.Client, optional
+        Where to extend samples; see `search_vc`.
 
     Returns
     -------
@@ -71,10 +82,9 @@ def exact_vc(
     SearchLimit
         If the value is larger than 24, the largest sample that is searched; carries the bracket.
 
-    Notes
-    -----
-    Shattered samples are grown one point at a time, one per orbit of the symmetries of the cube; see `search_vc`.
-    The cost grows with the number of orbits of shattered samples, roughly like :math:`2^{dV} / (V!\, d!\, 2^d)`.
+    Notes ----- Shattered samples are grown one point at a time, one per orbit of the symmetries of the features; see
+    `search_vc`. The cost grows with the number of orbits of shattered samples, roughly like :math:`2^{dV} / (V!\,
+    d!\, 2^d)` on d binary features and :math:`(V!)^{l-1} / (l!\, 2^l)` on l real ones.
 
     References
     ----------
@@ -84,8 +94,15 @@ def exact_vc(
     --------
     >>> exact_vc(".", d=4), exact_vc("(..)", d=4), exact_vc("((..)(..))", d=4)
     (1, 3, 6)
+    >>> exact_vc("((..).)", real=2), exact_vc("((..)(..))", real=2)
+    (5, 8)
+    >>> exact_vc("(...)", features=Features(multiway=[3, 3])), exact_vc("(..)", features=Features(real=1, nominal=[4]))
+    (3, 3)
     """
-    return search_vc(structure, d, real=real, features=features, orientation=orientation, n_jobs=n_jobs).value
+    return search_vc(
+        structure, d, real=real, features=features, orientation=orientation, nominal_splits=nominal_splits,
+        n_jobs=n_jobs, executor=executor,
+    ).value  # fmt: skip
 
 
 def search_vc(
@@ -95,38 +112,52 @@ def search_vc(
     real: int | None = None,
     features: Features | None = None,
     orientation: str = "free",
+    nominal_splits: str = "one",
     time_limit: float | None = None,
     node_limit: int | None = None,
     memory_limit: int | None = None,
     n_jobs: int = 1,
+    executor: Executor | Any = None,
     progress: bool | Callable[[Progress], object] = False,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> VCResult:
     """Search for the VC dimension of a structure; stop at a limit with a bracket.
 
     Parameters
     ----------
-    structure, d, real, features, orientation, n_jobs
+    structure, d, real, features, orientation, nominal_splits, n_jobs
         As in `exact_vc`.
     time_limit : float, optional
         Seconds.
     node_limit : int, optional
-        Samples that may be tested.
+        Samples that may be tested (with an executor: before the units that are out).
     memory_limit : int, optional
         Bytes the search may hold.
+    executor : concurrent.futures.Executor or dask.distributed.Client, optional
+        Where to extend samples, in units of about two seconds: a process pool, ``mpi4py.futures``, a Dask cluster.
+        The first second of each size is done here, so small searches never leave the process.
     progress : bool or callable
-        True prints a line to standard error now and then; a callable gets a `Progress`.
+        True prints to standard error (a bar if tqdm is installed); a callable gets a `Progress`.
+    checkpoint : path, optional
+        A journal of finished units. The same call with the same path goes on where an earlier one ended, even one that
+        was killed.
 
     Returns
     -------
     VCResult
-        With ``lower``, ``upper``, ``exact``, ``value``, ``witness`` and ``stats``. The result does not depend on
-        ``n_jobs``, except where a time or memory limit stops the search.
+        With ``lower``, ``upper``, ``exact``, ``value``, ``witness``, ``certificate`` and ``stats``. The result does
+        not depend on ``n_jobs`` or ``executor``, except where a time or memory limit stops the search.
 
-    Notes
-    -----
-    A lower bound with its sample starts the search, an upper bound stops it; equal bounds need no search at all. A
-    depth-first search of at most a few thousand samples follows, which ends small cases; the others go on size by
-    size, where a sample is tested only if all its subsets are still in play (``src/_levels.pyx``).
+    Raises
+    ------
+    ExecutorError
+        If the executor dies. With a checkpoint nothing that was finished is lost.
+
+    Notes ----- A lower bound with its sample starts the search, an upper bound stops it; equal bounds need no search
+    at all. On binary features a depth-first search of at most a few thousand samples follows, which ends small cases.
+    Then the search goes size by size, where a sample is tested only if all its subsets are still in play
+    (``src/_levels.pyx``, ``src/_orbits.pyx``). Before a large size a beam of random shattered samples is grown, which
+    raises the lower end early.
 
     Examples
     --------
@@ -135,38 +166,46 @@ def search_vc(
     (5, 5, True, 5)
     >>> search_vc("(((..)(..))((..).))", d=6, node_limit=100).exact
     False
+    >>> search_vc("((..).)", real=2).witness
+    ((4, 3), (3, 2), (1, 0), (0, 1), (2, 4))
     """
-    search = _Search(structure, _binary_features(d, real, features), orientation)
+    problem = Problem.checked(structure, as_features(d, real, features), orientation, nominal_splits)
+    search = _Search(problem)
     search.set_limits(time_limit, node_limit, memory_limit)
     search.set_progress(progress)
-    return search.run(check_int("n_jobs", n_jobs, 1, 256))
+    search.relay = None if executor is None else Relay(executor, problem)
+    return search.run(check_int("n_jobs", n_jobs, 1, 256), checkpoint)
 
 
 class _Search:
     """One search: its problem, its limits, what it knows so far."""
 
-    def __init__(self, structure: object, features: Features, orientation: str) -> None:
+    def __init__(self, problem: Problem) -> None:
         self.started = time.monotonic()
-        self.structure = as_structure(structure)
-        self.features = features
-        self.d = features.binary
-        self.orientation = check_choice("orientation", orientation, ORIENTATIONS)
-        self.fixed = orientation == "fixed"
-        self.table = _table(self.structure, self.fixed)
-        self.limits = _no_limits()
+        self.problem = problem
+        self.limits = no_limits()
+        self.time_limit: float | None = None
         self.memory_limit: int | None = None
         self.report: Callable[[Progress], object] | None = None
+        self.relay: Relay | None = None
         self.last_report = 0.0
-        self.witness: Sequence[int] = lower_sample(self.structure, self.d)
-        self.lower = len(self.witness)
-        self.upper = counting_bound(self.structure, self.d, self.fixed)
         self.samples = self.tested = self.sets = 0
         self.orbits: dict[int, int] = {}
+        self.ledger: list[LevelRecord] = []
         self.limit: str | None = None
+        self.witness: Sequence[Point] = ((0,) * problem.features.n_features,)
+        self.upper, self.upper_source = _upper(problem)
+        if problem.is_cube:
+            codes = lower_sample(problem.structure, problem.features.binary)
+            self.witness = _cube_points(codes, problem.features.binary)
+        self.lower = len(self.witness)
+        self.looked_for_witness = False
+        self.keep_all = False  # drop no orbit that could be extended, whatever the target
 
     def set_limits(self, time_limit: float | None, node_limit: int | None, memory_limit: int | None) -> None:
         if time_limit is not None:
-            self.limits[1] = _levels.clock() + check_number("time_limit", time_limit, 0)
+            self.time_limit = check_number("time_limit", time_limit, 0)
+            self.limits[1] = _levels.clock() + self.time_limit
         if node_limit is not None:
             self.limits[2] = check_int("node_limit", node_limit, 0)
         if memory_limit is not None:
@@ -178,30 +217,35 @@ class _Search:
         elif not isinstance(progress, bool):
             raise TypeError(f"expected progress to be a bool or a callable, got {progress!r}")
         elif progress:
-            self.report = _print_progress
+            self.report = Printer()
 
-    def run(self, n_jobs: int) -> VCResult:
+    def run(self, n_jobs: int, checkpoint: str | os.PathLike[str] | None) -> VCResult:
         """Search until the bracket is closed or a limit is reached."""
-        if self.lower < self.upper:
-            if self.lower >= MAX_POINTS:
-                self.limit = "points"
-            elif not self._dive():
-                self._go_by_levels(n_jobs)
+        try:
+            if self.lower < self.upper:
+                engine = engine_of(self.problem)
+                if self.lower >= engine.most_points():
+                    self.limit = "points"
+                elif not (isinstance(engine, CubeEngine) and self._dive(engine)):
+                    self._go_by_levels(engine, n_jobs, checkpoint)
+        finally:
+            if isinstance(self.report, Printer):
+                self.report.close()
         return self._result()
 
-    def _dive(self) -> bool:
+    def _dive(self, engine: CubeEngine) -> bool:
         """Depth first for a while; True when that settled it or a limit stopped it."""
         ceiling = min(self.upper, MAX_POINTS)
         outcome, witness, kept, samples, tested, sets = _dive.dive(
-            self.table, self.d, self.fixed, self.lower + 1, ceiling, DIVE_TESTS, self.limits
+            engine.table, engine.d, self.problem.fixed, self.lower + 1, ceiling, DIVE_TESTS, self.limits
         )
         self.samples += samples
         self.tested += tested
         self.sets += sets
         if witness:
-            self.witness, self.lower = witness, len(witness)
+            self._found(_cube_points(witness, engine.d))
         if outcome == "exhausted":
-            self.upper = self.lower
+            self._exhausted()
             self.orbits = dict(enumerate(kept))
         elif outcome == "stopped":
             self.limit = self._reason()
@@ -210,57 +254,115 @@ class _Search:
             self.limit = None if self.lower == self.upper else "points"
         return outcome != "budget"
 
-    def _go_by_levels(self, n_jobs: int) -> None:
+    def _go_by_levels(self, engine: Engine, n_jobs: int, checkpoint: str | os.PathLike[str] | None) -> None:
         """Size by size, until a level is empty."""
-        with team(self.table, self.d, self.fixed, self.limits, n_jobs) as members:
-            before = self.samples, self.tested, self.sets
+        journal = _open_journal(checkpoint, self.problem, engine)
+        try:
+            with team(engine, self.limits, n_jobs) as members:
+                before = self.samples, self.tested, self.sets
 
-            def tick(size: int = 0, orbits: int = 0) -> None:
-                self.samples = before[0] + members.n_generated
-                self.tested = before[1] + members.n_tested
-                self.sets = before[2] + members.n_sets
-                self._tell(size, orbits)
+                def tick(size: int = 0, orbits: int = 0, done: int = 0) -> None:
+                    self.samples = before[0] + members.n_generated
+                    self.tested = before[1] + members.n_tested
+                    self.sets = before[2] + members.n_sets
+                    self._tell(size, orbits, done)
 
-            try:
-                self._search_levels(members, tick)
-            except Stopped:
-                self.limit = self._reason()
-            finally:
-                tick()
+                try:
+                    self._search_levels(members, journal, tick)
+                except Stopped:
+                    self.limit = self._reason()
+                finally:
+                    tick()
+        finally:
+            if journal is not None:
+                journal.close()
 
-    def _search_levels(self, members: Any, tick: Callable[[int, int], None]) -> None:
-        level = _levels.first_level(self.d, self.fixed)
+    def _search_levels(self, members: Any, journal: Journal | None, tick: Callable[[int, int, int], None]) -> None:
+        engine = members.engine
+        most = engine.most_points()
+        level = engine.first()
         self.orbits = {0: 1}
         while level.n_orbits and self.lower < self.upper:
             size = level.n_points + 1
-            if size > MAX_POINTS:
+            if size > most:
                 self.limit = "points"
                 return
+            if level.n_orbits >= WITNESS_ORBITS:
+                self._look_for_witness(members)
 
-            def tell(size: int = size, orbits: int = level.n_orbits) -> None:
-                tick(size, orbits)
+            def tell(done: int = 0, orbits: int = level.n_orbits, size: int = size) -> None:
+                tick(size, orbits, done)
 
-            children = next_level(members, level, tell)
+            before = members.n_tested, members.n_generated
+            children = next_level(members, level, tell, journal, self.relay)
+            self._record(engine, level, children, members.n_tested - before[0], members.n_generated - before[1])
             if children.n_orbits == 0:
                 break
             if size > self.lower:
-                self.witness, self.lower = children.sample(0), size
+                self._found(self.problem.rows(engine.values(children.sample(0))))
             if self.memory_limit is not None and members.n_bytes + level.n_bytes + children.n_bytes > self.memory_limit:
                 self.limit = "memory"
                 return
-            prune_level(members, level, children, self.lower + 1 - size, tell)
+            need = 1 if self.keep_all else max(1, engine.need(self.lower + 1, size))
+            engine.prune(members, level, children, need, tell)
             self.orbits[size] = children.n_orbits
             level = children
-        self.upper = self.lower
+        if self.lower < self.upper and self.ledger and self.ledger[-1].orbits:
+            self._record_nothing(engine, self.ledger[-1])
+        self._exhausted()
+
+    def _record_nothing(self, engine: Any, last: LevelRecord) -> None:
+        """The last line of a ledger: no sample of one size left a candidate for the next."""
+        cut = last.orbits * engine.kernel.n_positions(last.points)
+        empty = hashlib.sha256().hexdigest()
+        self.ledger.append(LevelRecord(last.points + 1, 0, 0, (), 0, 0, cut, empty, last.complete))
+
+    def _record(self, engine: Engine, level: Any, children: Any, tested: int, generated: int) -> None:
+        """A line of the ledger; on features of every kind only, where all shattered samples are kept."""
+        if isinstance(engine, CubeEngine):
+            return
+        sizes = Counter(children.stabilisers())
+        order = self.problem.group_order
+        known = max(sizes, default=0) < 2**64 - 1
+        self.ledger.append(
+            LevelRecord(
+                points=children.n_points,
+                orbits=children.n_orbits,
+                samples=sum(order // size * count for size, count in sizes.items()) if known else None,
+                stabilisers=tuple(sorted(sizes.items())) if known else (),
+                tested=tested,
+                shattered=children.n_orbits,
+                cut=level.n_orbits * engine.kernel.n_positions(level.n_points) - generated,
+                digest=digest(children),
+                complete=self.keep_all or self.problem.features.real > 0,
+            )
+        )
+
+    def _look_for_witness(self, members: Any) -> None:
+        """Raise the lower end, once."""
+        if self.looked_for_witness or isinstance(members.engine, CubeEngine):
+            return
+        self.looked_for_witness = True
+        sample = find_witness(members, self.upper, self.time_limit)
+        if len(sample) > self.lower:
+            self._found(self.problem.rows(members.engine.values(sample)))
+
+    def _found(self, points: Sequence[Point]) -> None:
+        self.witness, self.lower = points, len(points)
+
+    def _exhausted(self) -> None:
+        if self.lower < self.upper:
+            self.upper, self.upper_source = self.lower, "exhausted"
 
     def _reason(self) -> str:
         return "nodes" if self.limits[2] < 0 else "time"
 
-    def _tell(self, size: int, orbits: int) -> None:
+    def _tell(self, size: int, orbits: int, done: int) -> None:
         now = time.monotonic()
         if self.report is not None and size and now - self.last_report >= 0.1:
             self.last_report = now
-            self.report(Progress(size, self.tested, orbits, self.lower, self.upper, now - self.started))
+            seconds = now - self.started
+            self.report(Progress(size, self.tested, orbits, self.lower, self.upper, seconds, done, orbits))
 
     def _result(self) -> VCResult:
         largest = max((size for size, n in self.orbits.items() if n), default=-1)
@@ -272,394 +374,49 @@ class _Search:
             seconds=time.monotonic() - self.started,
             limit=self.limit,
         )
-        witness = tuple(_as_point(code, self.d) for code in self.witness)
-        return VCResult(self.structure, self.features, self.orientation, self.lower, self.upper, witness, stats)
+        problem = self.problem
+        return VCResult(
+            problem.structure, problem.features, problem.orientation, self.lower, self.upper, tuple(self.witness),
+            stats, problem.nominal_splits, self.upper_source, tuple(self.ledger),
+        )  # fmt: skip
 
 
-def is_shattered(
-    structure: object, X: object, *, features: Features | None = None, orientation: str = "free"
-) -> bool:
-    """Say whether every labelling of a sample is realised by some tree of the structure.
+def _upper(problem: Problem) -> tuple[int, str]:
+    """An upper bound to start from, and its name; no exact value of a part is used."""
+    if problem.is_trivial:
+        return 1, "leaf"
+    if problem.is_cube:
+        return counting_bound(problem.structure, problem.features.binary, problem.fixed), "counting"
+    from .bounds import vc_upper_bound
 
-    Parameters
-    ----------
-    structure : Structure, str, nested tuples or fitted scikit-learn tree
-        The structure.
-    X : array-like of shape (m, d)
-        The sample: m points on d binary features, entries 0 or 1. At most 24 distinct points and 16 features.
-    features : Features, optional
-        What the columns are, if that is to be checked; only binary features are known so far.
-    orientation : {"free", "fixed"}
-        Whether a node may send either side of its test to either child.
-
-    Returns
-    -------
-    bool
-        False whenever two points are equal: they cannot be labelled differently.
-
-    Examples
-    --------
-    >>> is_shattered("(..)", [[0, 0, 0], [0, 1, 1], [1, 0, 1]])
-    True
-    >>> is_shattered("(..)", [[0, 0], [0, 1], [1, 0]])
-    False
-    """
-    return unrealised(structure, X, features=features, orientation=orientation) is None
+    names = ["counting"]
+    names += ["points"] if not problem.features.real else []
+    names += ["theorem9", "chain"] if problem.structure.is_binary else []
+    if problem.nominal_splits == "subset" and problem.features.nominal:
+        names = ["points"] if not problem.features.real else []  # the others count one category against the rest
+    bounds = [
+        (vc_upper_bound(problem.structure, features=problem.features, method=name), name) for name in names
+    ]
+    return min(bounds, default=(MAX_POINTS + 1, "none"))
 
 
-def unrealised(
-    structure: object, X: object, *, features: Features | None = None, orientation: str = "free"
-) -> tuple[int, ...] | None:
-    """Find a labelling of a sample that no tree of the structure realises.
-
-    Parameters
-    ----------
-    structure, X, features, orientation
-        As in `is_shattered`.
-
-    Returns
-    -------
-    tuple of int or None
-        Labels 0 and 1, one per point; None if the sample is shattered.
-
-    Examples
-    --------
-    >>> unrealised("(..)", [[0, 0], [0, 1], [1, 0], [1, 1]])
-    (0, 1, 0, 0)
-    >>> unrealised("((..)(..))", [[0, 0], [0, 1], [1, 0], [1, 1]]) is None
-    True
-    """
-    problem = _Sample(structure, X, features, orientation)
-    rows = problem.rows
-    for i, row in enumerate(rows):
-        if row in rows[:i]:
-            return tuple(int(j == i) for j in range(len(rows)))
-    labels = _shatter.find_unrealised(problem.table, problem.points, problem.d, problem.fixed, _no_limits())
-    return None if labels < 0 else tuple(labels >> i & 1 for i in range(len(rows)))
-
-
-def dichotomies(
-    structure: object, X: object, *, features: Features | None = None, orientation: str = "free"
-) -> int:
-    """Count the labellings of a sample that trees of the structure realise.
-
-    Parameters
-    ----------
-    structure, X, features, orientation
-        As in `is_shattered`.
-
-    Returns
-    -------
-    int
-        Between 2 (the constant labellings; 1 for an empty sample) and 2^m.
-
-    Notes
-    -----
-    Cost: 2^(m-1) / 256 steps of O(d) for each pair of a substructure and a subset that its path can cut out.
-
-    Examples
-    --------
-    >>> dichotomies("(..)", [[0, 0], [0, 1], [1, 0], [1, 1]])
-    6
-    """
-    problem = _Sample(structure, X, features, orientation)
-    return int(_shatter.count_dichotomies(problem.table, problem.points, problem.d, problem.fixed, _no_limits()))
-
-
-def realize(
-    structure: object,
-    X: object,
-    y: Sequence[object] | npt.NDArray[Any],
-    *,
-    features: Features | None = None,
-    orientation: str = "free",
-) -> Tree | None:
-    """Find a tree with this structure and these labels.
-
-    Parameters
-    ----------
-    structure, X, features, orientation
-        As in `is_shattered`.
-    y : array-like of m labels
-        Any number of classes.
-
-    Returns
-    -------
-    Tree or None
-        A tree with ``tree.predict(X)`` equal to y, or None if there is none. Its left child takes value 0; with
-        orientation free its structure is the given one up to swapping children.
-
-    Examples
-    --------
-    >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]]
-    >>> tree = realize("((..)(..))", X, [0, 1, 1, 0])
-    >>> tree.predict(X).tolist()
-    [0, 1, 1, 0]
-    >>> realize("((..).)", X, [0, 1, 1, 0]) is None
-    True
-    """
-    from .trees import Tree
-
-    problem = _Sample(structure, X, features, orientation)
-    labels = np.asarray(y)
-    if labels.shape != (len(problem.rows),):
-        raise ValueError(f"expected one label per point, {len(problem.rows)}, got labels of shape {labels.shape}")
-    if len(labels) == 0:
-        raise ValueError("expected at least one point to realise, got 0")
-    classes, codes = np.unique(labels, return_inverse=True)
-    if not problem.consistent(codes):
+def _open_journal(path: str | os.PathLike[str] | None, problem: Problem, engine: Engine) -> Journal | None:
+    if path is None:
         return None
-    firsts = problem.firsts
-    nodes = _shatter.realise(
-        problem.table, problem.points, codes[firsts].astype(np.int32), problem.d, problem.fixed, _no_limits()
-    )
-    return None if nodes is None else _build_tree(Tree, nodes, problem, codes, classes)
+    from ._journal import Journal
+
+    return Journal(path, problem, engine.name)
 
 
-def growth_function(
-    structure: object,
-    m: int,
-    d: int | None = None,
-    *,
-    real: int | None = None,
-    features: Features | None = None,
-    orientation: str = "free",
-    n_jobs: int = 1,
-) -> int:
-    """Compute the growth function: the most labellings realised on any sample of m points.
-
-    Parameters
-    ----------
-    structure, d, real, features, orientation, n_jobs
-        As in `exact_vc`.
-    m : int
-        Number of points, at most 24.
-
-    Returns
-    -------
-    int
-        Exact.
-
-    Notes
-    -----
-    Repeating a point never helps, so samples are subsets of the cube, one per orbit; for m > 2^d the value is that
-    of 2^d. All orbits are looked at: small m only.
-
-    Examples
-    --------
-    >>> [growth_function("(..)", m, d=2) for m in range(5)]
-    [1, 2, 4, 6, 6]
-    """
-    problem = _Orbits(structure, m, _binary_features(d, real, features), orientation)
-    if problem.table.shape[0] == 1 or problem.d == 0:
-        return 2 if problem.m else 1
-    return problem.most(lambda worker, level, a, b: worker.most_dichotomies(level, a, b), n_jobs)
-
-
-def partitioning_function(
-    structure: object,
-    m: int,
-    c: int,
-    d: int | None = None,
-    *,
-    real: int | None = None,
-    features: Features | None = None,
-    orientation: str = "free",
-    n_jobs: int = 1,
-) -> int:
-    """Compute the c-partitioning function: the most partitions into c parts realised on any sample of m points.
-
-    Parameters
-    ----------
-    structure, d, real, features, orientation, n_jobs
-        As in `exact_vc`.
-    m : int
-        Number of points, at most 24.
-    c : int
-        Number of non-empty parts.
-
-    Returns
-    -------
-    int
-        Exact.
-
-    Notes
-    -----
-    A tree realises a partition if its leaves can be grouped into c classes so that the classes cut the sample into
-    those parts. Adding a point never loses a partition, so distinct points suffice. For two parts this is half of
-    what the growth function counts besides the two constant labellings.
-
-    References
-    ----------
-    J.-S. Leboeuf, F. LeBlanc, M. Marchand, Decision trees as partitioning machines to characterize their
-    generalization properties, NeurIPS 2020.
-
-    Examples
-    --------
-    >>> [partitioning_function("(..)", m, 2, d=3) for m in range(1, 5)]
-    [0, 1, 3, 3]
-    """
-    c = check_int("c", c, 1)
-    problem = _Orbits(structure, m, _binary_features(d, real, features), orientation)
-    if c > problem.m:
-        return 0
-    if c == 1:
-        return 1
-    if problem.table.shape[0] == 1 or problem.d == 0:
-        return 0
-    if c == 2:
-        return (problem.most(lambda worker, level, a, b: worker.most_dichotomies(level, a, b), n_jobs) - 2) // 2
-    return problem.most(lambda _, level, a, b: problem.most_partitions(level, a, b, c), n_jobs)
-
-
-class _Orbits:
-    """All samples of m points of the cube, one per orbit."""
-
-    def __init__(self, structure: object, m: int, features: Features, orientation: str) -> None:
-        self.d = features.binary
-        self.m = min(check_int("m", m, 0, MAX_POINTS), 2**self.d)
-        self.fixed = check_choice("orientation", orientation, ORIENTATIONS) == "fixed"
-        self.table = _table(as_structure(structure), self.fixed)
-        self.limits = _no_limits()
-
-    def most(self, count: Callable[[Any, _levels.Level, int, int], int], n_jobs: int) -> int:
-        """The largest count over all orbits; ``count`` takes a worker, a level and a range of orbits."""
-        with team(self.table, self.d, self.fixed, self.limits, check_int("n_jobs", n_jobs, 1, 256)) as members:
-            level = _levels.first_level(self.d, self.fixed)
-            for size in range(1, self.m + 1):
-                level = next_level(members, level, lambda: None, test=False)
-                if size < self.m:
-                    _levels.open_candidates(level)
-            return max(members.over(level.n_orbits, lambda worker, a, b: count(worker, level, a, b), lambda: None))
-
-    def most_partitions(self, level: _levels.Level, start: int, stop: int, c: int) -> int:
-        """The most partitions into c parts on any of the orbits start .. stop-1."""
-        return max(
-            _shatter.count_partitions(
-                self.table, np.array(level.sample(i), dtype=np.uint16), c, self.d, self.fixed, self.limits
-            )
-            for i in range(start, stop)
-        )
-
-
-class _Sample:
-    """A sample as given and as the kernels take it: distinct points, one 16-bit number each."""
-
-    def __init__(self, structure: object, X: object, features: Features | None, orientation: str) -> None:
-        self.structure = as_structure(structure)
-        self.fixed = check_choice("orientation", orientation, ORIENTATIONS) == "fixed"
-        self.table = _table(self.structure, self.fixed)
-        self.rows = _binary_rows(X)
-        self.d = len(self.rows[0]) if self.rows else 0
-        if features is not None:
-            wanted = _binary_features(None, None, features).binary
-            if self.rows and wanted != self.d:
-                raise ValueError(f"expected {wanted} columns, one per feature, got {self.d}")
-            self.d = wanted
-        if self.d == 0:
-            self.table = self.table[:1]         # with no feature to test, a structure is a leaf
-        self.codes = [sum(value << f for f, value in enumerate(row)) for row in self.rows]
-        distinct = list(dict.fromkeys(self.codes))
-        if len(distinct) > MAX_POINTS:
-            raise ValueError(f"expected at most {MAX_POINTS} distinct points, got {len(distinct)}")
-        self.points = np.array(distinct, dtype=np.uint16)
-        self.firsts = [self.codes.index(code) for code in distinct]
-
-    def consistent(self, labels: npt.NDArray[Any]) -> bool:
-        """Whether equal points have equal labels."""
-        return all(labels[i] == labels[self.codes.index(code)] for i, code in enumerate(self.codes))
-
-
-def _build_tree(tree_class: type[Tree], nodes: Any, problem: _Sample, codes: Any, classes: Any) -> Tree:
-    """The nodes of ``_shatter.realise`` as a `Tree` whose node values are class counts."""
-    arity = [2 if problem.d and t else 0 for t, _, _ in nodes]
-    children: list[tuple[int, ...]] = [()] * len(nodes)
-    pending: list[list[int]] = []
-    for i in range(len(nodes)):
-        if pending:
-            pending[-1].append(i)
-        if arity[i]:
-            pending.append([i])
-        else:
-            while pending and len(pending[-1]) == 3:
-                first, *rest = pending.pop()
-                children[first] = tuple(rest)
-    place = {int(code): j for j, code in enumerate(problem.points)}
-    value = np.zeros((len(nodes), len(classes)))
-    for code, label in zip(problem.codes, codes, strict=True):
-        value[[i for i, (_, _, mask) in enumerate(nodes) if mask >> place[code] & 1], label] += 1
-    feature = [f for _, f, _ in nodes]
-    threshold = [0.0 if f < 0 else 0.5 for f in feature]
-    return tree_class(feature, [0] * len(nodes), threshold, children, value, classes, max(problem.d, 1))
-
-
-def _binary_features(d: int | None, real: int | None, features: Features | None) -> Features:
-    """The features, checked to be binary and few enough for the exact engine."""
-    checked = as_features(d, real, features)
-    if checked.n_features != checked.binary:
-        raise ValueError(f"expected binary features only, the ones the exact search knows, got {checked}")
-    if checked.binary > MAX_FEATURES:
-        raise ValueError(f"expected at most {MAX_FEATURES} binary features, got {checked.binary}")
-    return checked
-
-
-@lru_cache(maxsize=256)
-def _table(structure: Structure, fixed: bool) -> Table:
-    """Children of each distinct substructure, the leaf first and the whole last."""
-    if not structure.is_binary:
-        raise ValueError(
-            f"expected a structure whose nodes have two children, as binary features do, got {structure} "
-            f"with a node of {structure.max_arity}"
-        )
-    if structure.height > MAX_HEIGHT:
-        raise ValueError(f"expected a structure of height at most {MAX_HEIGHT}, got {structure.height}")
-    rows = structure.table(unordered=not fixed)
-    table = np.array([row or (0, 0) for row in rows], dtype=np.int32)
-    table.flags.writeable = False
-    return table
-
-
-def _no_limits() -> Limits:
-    """Limits for the kernels: stop flag, deadline, tests left."""
-    return np.array([0.0, math.inf, math.inf])
-
-
-def _binary_rows(X: object) -> list[Point]:
-    """The rows of a sample of zeros and ones."""
-    try:
-        array = np.asarray(X)
-    except ValueError:
-        raise ValueError("expected a sample of shape (points, features), got rows of different lengths") from None
-    if array.size == 0 and array.ndim < 2:
-        return []
-    if array.ndim != 2:
-        raise ValueError(f"expected a sample of shape (points, features), got an array of {array.ndim} dimensions")
-    if array.shape[1] > MAX_FEATURES:
-        raise ValueError(f"expected at most {MAX_FEATURES} features, got {array.shape[1]}")
-    if array.dtype.kind not in "biuf":
-        raise TypeError(f"expected numbers 0 and 1, got an array of {array.dtype}")
-    wrong = ~((array == 0) | (array == 1))
-    if wrong.any():
-        i, j = (int(v) for v in np.argwhere(wrong)[0])
-        raise ValueError(f"expected every value to be 0 or 1, got {array[i, j]} in row {i}, column {j}")
-    return [tuple(int(value) for value in row) for row in array]
-
-
-def _as_point(code: int, d: int) -> Point:
-    return tuple(code >> f & 1 for f in range(d))
-
-
-def _print_progress(state: Progress) -> None:
-    rate = state.samples / state.seconds if state.seconds else 0.0
-    sys.stderr.write(
-        f"size {state.size}: extending {state.orbits:,} samples, {state.samples:,} tested ({rate:,.0f}/s), "
-        f"VC dimension between {state.lower} and {state.upper}\n"
-    )
+def _cube_points(codes: Sequence[int], d: int) -> tuple[Point, ...]:
+    return tuple(tuple(code >> f & 1 for f in range(d)) for code in codes)
 
 
 __all__ = [
+    "MAX_CATEGORIES",
     "MAX_FEATURES",
     "MAX_POINTS",
+    "ExecutorError",
     "SearchLimit",
     "dichotomies",
     "exact_vc",

@@ -56,6 +56,34 @@ class Progress:
     """VC dimension known to be at most this."""
     seconds: float
     """Since the start."""
+    done: int = 0
+    """Orbits of the size below that have been extended ..."""
+    total: int = 0
+    """... of so many."""
+
+
+@dataclass(frozen=True, slots=True)
+class LevelRecord:
+    """What a search did at one size; the lines of the ledger of a certificate."""
+
+    points: int
+    """The size m."""
+    orbits: int
+    """Orbits of shattered samples of m points that were found."""
+    samples: int | None
+    """Samples in these orbits, the sum of |G| / |stabiliser|; None if that is beyond 64 bits."""
+    stabilisers: tuple[tuple[int, int], ...]
+    """Size of the stabiliser, number of orbits."""
+    tested: int
+    """Samples of m points, one per orbit, for which all labellings were asked for."""
+    shattered: int
+    """How many of them were shattered."""
+    cut: int
+    """Extensions that were not looked at because a subset is not in play."""
+    digest: str
+    """SHA-256 of the canonical forms of the orbits, in order."""
+    complete: bool = True
+    """Whether these are all shattered samples of m points."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +114,27 @@ class VCResult:
     """A shattered sample of ``lower`` points, one tuple of feature values each."""
     stats: SearchStats
     """What the search did."""
+    nominal_splits: str = "one"
+    """"one" or "subset"."""
+    upper_source: str = ""
+    """Where the upper end comes from: "exhausted", or the name of a bound."""
+    levels: tuple[LevelRecord, ...] = ()
+    """What the search did, size by size, where it went by size on features of every kind."""
+
+    @property
+    def ledger(self) -> tuple[LevelRecord, ...]:
+        """What an exhaustive search found at each size, for the certificate; searches again if that is not known.
+
+        A search that ended early, by its bounds or in its depth-first part, has no complete ledger; then all
+        shattered samples are generated now. Empty if that is too much, or if the search was stopped by a limit.
+        """
+        if self.upper_source != "exhausted":
+            return ()
+        if self.levels and all(level.complete for level in self.levels):
+            return self.levels
+        from ._ledger import exhaust
+
+        return exhaust(self)
 
     @property
     def exact(self) -> bool:

@@ -1,70 +1,25 @@
-"""One sample: what a structure realises on it.
+"""One labelling of one sample: a tree of the structure that realises it.
 
-`count_dichotomies` and `find_unrealised` run over all labellings, 256 at a time (dichotomy.pxd). `realise` looks for one tree with
-given labels, of any number of classes, by the plain recursion
+A sample comes as its splits: *cuts*, masks of the points on the right, for nodes with two children; *parts*, C masks each, for nodes with C
+children. A tree with given labels, of any number of classes, is found by the plain recursion
 
-    realises(t, A)  iff  A has one label, or t is a node (l r) and some feature splits A into A0, A1 with
-                         realises(l, A0) and realises(r, A1), or (free) realises(r, A0) and realises(l, A1)
+    realises(t, A)  iff  A has one label, or t is a node and some split of A into as many parts as t has children, and some way to
+                         give the parts to the children (orientation fixed: in order), has all children realise theirs
 
-remembering the pairs (t, A) that fail; `count_partitions` asks it for every partition of the sample into c parts, written as
+remembering the pairs (t, A) that fail. `count_partitions` asks it for every partition of the sample into c parts, written as
 restricted growth strings (label i+1 is at most one more than the largest label before it).
 """
 
-from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from bitlane cimport bits_low
 from control cimport Watch, watch_init, watch_step
-from dichotomy cimport Memo, memo_count, memo_free, memo_init, memo_set_point, memo_unrealised
-from scalars cimport MAX_FEATURES, MAX_POINTS, mask_t
+from scalars cimport MAX_POINTS, mask_t
 
-
-cdef int set_up(Memo* memo, const int[:, ::1] table, const uint16_t[::1] points, int d, bint fixed) noexcept nogil:
-    cdef int i, n = <int>points.shape[0]
-    if memo_init(memo, table, d, fixed, n) < 0:
-        memo.failed = True
-        return -1
-    for i in range(n):
-        memo_set_point(memo, i, points[i])
-    return 0
-
-
-def count_dichotomies(const int[:, ::1] table, const uint16_t[::1] points, int d, bint fixed, double[::1] limits):
-    """The number of labellings of the distinct `points` that the structure realises; -1 when told to stop."""
-    cdef int64_t total = -1
-    cdef Memo memo
-    cdef Watch watch
-    watch_init(&watch, &limits[0])
-    try:
-        with nogil:
-            if set_up(&memo, table, points, d, fixed) == 0:
-                total = memo_count(&memo, <int>points.shape[0], &watch)
-        if memo.failed:
-            raise MemoryError
-        return total
-    finally:
-        memo_free(&memo)
-
-
-def find_unrealised(const int[:, ::1] table, const uint16_t[::1] points, int d, bint fixed, double[::1] limits):
-    """A labelling (bit i = label of point i) of the distinct `points` that is not realised; -1 if all are, -2 when told to stop."""
-    cdef int64_t found = -2
-    cdef Memo memo
-    cdef Watch watch
-    watch_init(&watch, &limits[0])
-    try:
-        with nogil:
-            if set_up(&memo, table, points, d, fixed) == 0:
-                found = memo_unrealised(&memo, <int>points.shape[0], &watch)
-        if memo.failed:
-            raise MemoryError
-        return found
-    finally:
-        memo_free(&memo)
-
-
-# --- one labelling ---------------------------------------------------------------------------------------------------
+cdef enum:
+    MAX_ARITY = 26
 
 # The pairs (t, A) known to fail: open addressing on t << 32 | A, live entries carry the current stamp.
 cdef struct Failures:
@@ -75,10 +30,15 @@ cdef struct Failures:
     uint32_t stamp
 
 cdef struct Solver:
-    int d
     bint fixed
-    const int* children                    # 2 per substructure
-    mask_t columns[MAX_FEATURES]
+    int width
+    const int* children                    # `width` per substructure, then -1
+    int n_cuts
+    const uint32_t* cuts
+    int n_parts                            # features with parts
+    int part_width
+    const uint32_t* parts                  # `part_width` per feature
+    const int* part_sizes                  # how many of these
     mask_t same[MAX_POINTS]                # points with the label of point i
     Failures failures
     Watch watch
@@ -144,25 +104,65 @@ cdef inline bint is_constant(const Solver* s, mask_t A) noexcept nogil:
     return A == 0 or (A & ~s.same[bits_low(A)]) == 0
 
 
-cdef int find_split(Solver* s, int t, mask_t A, bint* swapped) except -2 nogil:
-    """A feature by which node t realises the labels on A, and whether the left child takes the ones; -1 if there is none."""
-    cdef int l = s.children[2 * t], r = s.children[2 * t + 1], f
+cdef inline int arity(const Solver* s, int t) noexcept nogil:
+    cdef int n = 0
+    while n < s.width and s.children[t * s.width + n] >= 0:
+        n += 1
+    return n
+
+
+cdef int find_cut(Solver* s, int t, mask_t A, int* order) except -2 nogil:
+    """A cut by which a node with two children realises the labels on A, and which child takes each side; -1 if there is none."""
+    cdef int l = s.children[s.width * t], r = s.children[s.width * t + 1], i
     cdef mask_t A1
-    for f in range(s.d):
-        A1 = A & s.columns[f]
+    for i in range(s.n_cuts):
+        A1 = A & s.cuts[i]
+        order[0] = 0
+        order[1] = 1
         if realises(s, l, A ^ A1) and realises(s, r, A1):
-            swapped[0] = False
-            return f
+            return i
         if l != r and not s.fixed and realises(s, r, A ^ A1) and realises(s, l, A1):
-            swapped[0] = True
+            order[0] = 1
+            order[1] = 0
+            return i
+    return -1
+
+
+cdef int find_parts(Solver* s, int t, mask_t A, int* order) except -2 nogil:
+    """As find_cut for a node with more children: the number of a feature whose parts do."""
+    cdef int f, C = arity(s, t)
+    for f in range(s.n_parts):
+        if s.part_sizes[f] == C and give_parts(s, t, f, 0, 0, A, order):
             return f
     return -1
+
+
+cdef bint give_parts(Solver* s, int t, int f, int part, int taken, mask_t A, int* order) except -1 nogil:
+    """Whether the parts from `part` on can be given to the children of t that are not taken; order[part] is the child."""
+    cdef const int* children = s.children + t * s.width
+    cdef int j
+    if part == s.part_sizes[f]:
+        return True
+    for j in range(s.part_sizes[f]):
+        if (taken >> j) & 1 or (s.fixed and j != part):
+            continue
+        if j and not s.fixed and children[j] == children[j - 1] and not (taken >> (j - 1)) & 1:
+            continue                        # like children are taken in their order
+        order[part] = j
+        if (realises(s, children[j], A & s.parts[f * s.part_width + part])
+                and give_parts(s, t, f, part + 1, taken | 1 << j, A, order)):
+            return True
+    return False
+
+
+cdef inline int find_split(Solver* s, int t, mask_t A, int* order) except -2 nogil:
+    return find_cut(s, t, A, order) if arity(s, t) == 2 else find_parts(s, t, A, order)
 
 
 cdef bint realises(Solver* s, int t, mask_t A) except -1 nogil:
     """Whether some tree of structure t has the labels on A."""
     cdef uint64_t key = <uint64_t>t << 32 | A
-    cdef bint swapped = False
+    cdef int order[MAX_ARITY]
     cdef size_t i
     if is_constant(s, A):
         return True
@@ -175,23 +175,25 @@ cdef bint realises(Solver* s, int t, mask_t A) except -1 nogil:
     if watch_step(&s.watch, 1):
         s.stopped = True
         return False
-    if find_split(s, t, A, &swapped) >= 0:
+    if find_split(s, t, A, order) >= 0:
         return True
     return note_failure(s, t, A)
 
 
-cdef int solver_init(Solver* s, const int[:, ::1] table, const uint16_t[::1] points, int d, bint fixed,
-                     double[::1] limits) except -1:
-    cdef int i, f
+cdef int solver_init(Solver* s, const int[:, ::1] table, const uint32_t[::1] cuts, const uint32_t[:, ::1] parts,
+                     const int[::1] part_sizes, bint fixed, double[::1] limits) except -1:
     memset(s, 0, sizeof(Solver))
-    s.d = d
     s.fixed = fixed
+    s.width = <int>table.shape[1]
     s.children = &table[0, 0]
+    s.n_cuts = <int>cuts.shape[0]
+    s.cuts = &cuts[0] if s.n_cuts else NULL
+    s.n_parts = <int>parts.shape[0]
+    s.part_width = <int>parts.shape[1]
+    s.parts = &parts[0, 0] if s.n_parts else NULL
+    s.part_sizes = &part_sizes[0] if s.n_parts else NULL
     s.failures.stamp = 1
     watch_init(&s.watch, &limits[0])
-    for i in range(<int>points.shape[0]):
-        for f in range(d):
-            s.columns[f] |= <mask_t>((points[i] >> f) & 1) << i
     return 0
 
 
@@ -200,8 +202,8 @@ cdef void solver_free(Solver* s) noexcept nogil:
     free(s.failures.stamps)
 
 
-cdef void set_labels(Solver* s, const int[::1] labels) noexcept nogil:
-    cdef int i, j, n = <int>labels.shape[0]
+cdef void set_labels(Solver* s, const int* labels, int n) noexcept nogil:
+    cdef int i, j
     for i in range(n):
         s.same[i] = 0
         for j in range(n):
@@ -209,22 +211,32 @@ cdef void set_labels(Solver* s, const int[::1] labels) noexcept nogil:
                 s.same[i] |= <mask_t>1 << j
 
 
-def realise(const int[:, ::1] table, const uint16_t[::1] points, const int[::1] labels, int d, bint fixed,
-            double[::1] limits):
+cdef list trivial_split(Solver* s, int t, int* order):
+    """Any split that t can take; for a part of the sample with one label."""
+    cdef int f, C = arity(s, t)
+    for f in range(C):
+        order[f] = f
+    if C == 2 and s.n_cuts:
+        return [0]
+    return [f for f in range(s.n_parts) if s.part_sizes[f] == C]
+
+
+def realise(const int[:, ::1] table, const uint32_t[::1] cuts, const uint32_t[:, ::1] parts, const int[::1] part_sizes,
+            const int[::1] labels, bint fixed, double[::1] limits):
     """A tree of the structure with these labels on the points, or None.
 
-    The tree is a list of nodes in preorder, the child for value 0 first: (substructure, feature or -1, mask of the points
-    that reach it). A constant part of the sample gets tests on feature 0 down to its leaves.
+    The tree is a list of nodes in preorder: (substructure, number of the cut or of the feature with parts, -1 for a leaf; mask of the
+    points that reach it). The children of a node come in the order of its parts: left, right; or category by category.
     """
     cdef Solver s
     cdef list nodes = [], pending
-    cdef int t, f
-    cdef mask_t A, A1
-    cdef bint swapped
-    solver_init(&s, table, points, d, fixed, limits)
+    cdef int t, i, C, part
+    cdef int order[MAX_ARITY]
+    cdef mask_t A, points
+    solver_init(&s, table, cuts, parts, part_sizes, fixed, limits)
     try:
-        set_labels(&s, labels)
-        A = (<mask_t>1 << points.shape[0]) - 1
+        set_labels(&s, &labels[0], <int>labels.shape[0])
+        A = (<mask_t>1 << labels.shape[0]) - 1
         if not realises(&s, <int>table.shape[0] - 1, A):
             if s.failed:
                 raise MemoryError
@@ -235,14 +247,17 @@ def realise(const int[:, ::1] table, const uint16_t[::1] points, const int[::1] 
             if t == 0:
                 nodes.append((0, -1, A))
                 continue
-            swapped = False
-            f = 0 if is_constant(&s, A) else find_split(&s, t, A, &swapped)
-            if f < 0:                       # was found before: only for want of memory
+            i = trivial_split(&s, t, order)[0] if is_constant(&s, A) else find_split(&s, t, A, order)
+            if i < 0:                       # was found before: only for want of memory
                 raise MemoryError
-            nodes.append((t, f, A))
-            A1 = A & s.columns[f]
-            pending.append((s.children[2 * t + (not swapped)], A1))
-            pending.append((s.children[2 * t + swapped], A ^ A1))
+            nodes.append((t, i, A))
+            C = arity(&s, t)
+            for part in range(C - 1, -1, -1):
+                if C == 2:
+                    points = A & cuts[i] if part else A & ~cuts[i]
+                else:
+                    points = A & parts[i, part]
+                pending.append((s.children[s.width * t + order[part]], points))
         return nodes
     finally:
         solver_free(&s)
@@ -281,16 +296,12 @@ cdef int64_t partitions_of_sample(Solver* s, int t, int n, int c) except -2 nogi
     """The number of partitions of the n points into exactly c parts that are realised; -1 to stop."""
     cdef int string[MAX_POINTS]
     cdef int64_t total = 0
-    cdef int i, j
+    cdef int i
     cdef mask_t full = (<mask_t>1 << n) - 1
     for i in range(n):
         string[i] = 0 if i < n - c + 1 else i - (n - c)
     while True:
-        for i in range(n):
-            s.same[i] = 0
-            for j in range(n):
-                if string[i] == string[j]:
-                    s.same[i] |= <mask_t>1 << j
+        set_labels(s, string, n)
         failures_clear(&s.failures)
         total += realises(s, t, full)
         if s.failed or s.stopped or watch_step(&s.watch, 1):
@@ -299,14 +310,14 @@ cdef int64_t partitions_of_sample(Solver* s, int t, int n, int c) except -2 nogi
             return total
 
 
-def count_partitions(const int[:, ::1] table, const uint16_t[::1] points, int c, int d, bint fixed, double[::1] limits):
-    """The number of partitions of the distinct `points` into exactly c parts that the structure realises; -1 when told to stop."""
+def count_partitions(const int[:, ::1] table, const uint32_t[::1] cuts, const uint32_t[:, ::1] parts, const int[::1] part_sizes,
+                     int n, int c, bint fixed, double[::1] limits):
+    """The number of partitions of the n distinct points into exactly c parts that the structure realises; -1 when told to stop."""
     cdef Solver s
-    cdef int n = <int>points.shape[0]
     cdef int64_t total
     if c > n or c < 1:
         return 0
-    solver_init(&s, table, points, d, fixed, limits)
+    solver_init(&s, table, cuts, parts, part_sizes, fixed, limits)
     try:
         with nogil:
             total = partitions_of_sample(&s, <int>table.shape[0] - 1, n, c)
