@@ -380,6 +380,28 @@ def test_a_search_on_binary_features_comes_with_a_certificate():
         assert report.ok and report.lower == report.upper == result.value
 
 
+@pytest.mark.parametrize(
+    ("structure", "features"),
+    [
+        ("((..).)", {"real": 2}),
+        ("((..).)", {"ordinal": (3, 3)}),
+        ("((..)(..))", {"nominal": (3, 2)}),
+        ("((...)..)", {"multiway": (3, 3)}),
+        ("((..).)", {"real": 1, "nominal": (3,)}),
+    ],
+)
+@pytest.mark.parametrize("orientation", ["free", "fixed"])
+def test_the_ledger_of_a_search_is_what_the_checker_finds(structure, features, orientation):
+    """The engine's orbits, stabilisers and counts against the plain search, by way of the certificate."""
+    result = vc.search_vc(structure, features=vc.Features(**features), orientation=orientation)
+    certificate = build_certificate(result, sat="never")
+    ledger = certificates.ledger_records(result)
+    assert [record["points"] for record in ledger] == list(range(1, result.value + 2))
+    certificate["upper"]["proof"] = {"kind": "exhausted", "ledger": ledger}
+    assert check(sealed(certificate)).grade == "exhausted (rechecked)"
+    assert check(sealed(certificate), effort=0).grade == "exhausted (ledger consistent)"
+
+
 def test_trees_are_those_that_realize_finds_too():
     result = vc.search_vc("((..).)", d=4)
     trees = build_certificate(result, sat="never")["lower"]["trees"]

@@ -53,7 +53,7 @@ MAX_WITNESS = 18
 """Points of a witness: beyond, the trees of all labellings fill gigabytes."""
 MAX_SAT_POINTS = 20
 """Points of a sample in a formula."""
-EFFORT = 1_000_000
+EFFORT = 500_000
 """Units of work for searching again, some 5 seconds."""
 SHOWN = 20
 """Problems of one kind that are listed."""
