@@ -385,7 +385,7 @@ def test_a_search_on_binary_features_comes_with_a_certificate():
     [
         ("((..).)", {"real": 2}),
         ("((..).)", {"ordinal": (3, 3)}),
-        ("((..)(..))", {"nominal": (3, 2)}),
+        ("((..).)", {"nominal": (3, 3)}),
         ("((...)..)", {"multiway": (3, 3)}),
         ("((..).)", {"real": 1, "nominal": (3,)}),
     ],
