@@ -1,7 +1,7 @@
 """The exact search on features of every kind (run: ``pytest bench/bench_kinds.py``; see bench/README.md).
 
-The rival on real features is ``plain_orders.py``, a simple search by dichotomy sets. Threads are measured against one thread, an
-executor against threads, in the same run.
+The rival on real features is ``plain_orders.py``, a simple search by dichotomy sets. Threads are measured against one
+thread, an executor against threads, in the same run.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """The rival of the search on real features: a simple search by dichotomy sets, in plain Python.
 
-It grows shattered samples one point at a time, every order of the second, third, .. feature against the first, without symmetry; a
-sample is tested by its dichotomy sets, Python integers of 2^m bits, memoised on substructure and subset.
+It grows shattered samples one point at a time, every order of the second, third, .. feature against the first,
+without symmetry; a sample is tested by its dichotomy sets, Python integers of 2^m bits, memoised on substructure and
+subset.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from itertools import product
 
 import vcdim_core as vc
@@ -37,7 +38,7 @@ def is_shattered(children: tuple[tuple[int, ...], ...], sample: tuple[tuple[int,
     label = [sum(1 << y for y in range(2**m) if y >> i & 1) for i in range(m)]
     cuts = [sum(1 << i for i in range(m) if ranks[i] > cut) for ranks in sample for cut in range(-1, m)]
 
-    @lru_cache(maxsize=None)
+    @cache
     def realised(t: int, points: int) -> int:
         zeros = ones = full
         for i in range(m):

@@ -29,7 +29,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
 from clock cimport monotonic_seconds
-from buffer cimport Buffer, buffer_add, buffer_free, buffer_take
+from buffer cimport Buffer, buffer_add, buffer_free, buffer_reserve, buffer_take
 from canon cimport (MAX_GENERATORS, Canon, CubeMap, canon_augments, canon_canonical, canon_generators, canon_init, canon_pair,
                     canon_sums, map_point, mix)
 from control cimport STOP as STOP_LIMIT, TESTS_LEFT, Watch, take_test, watch_init, watch_step
@@ -279,10 +279,19 @@ def open_candidates(Level level):
 
 
 def join_levels(list parts):
-    """The slices of one level, put together in order."""
+    """The slices of one level, put together in order; they are emptied on the way."""
     cdef Level whole = Level(parts[0].n_points, parts[0].n_features)
     cdef Level part
     cdef int failed = 0
+    cdef size_t n = 0
+    for part in parts:
+        n += part.n_orbits
+    if n and (buffer_reserve(&whole.points, n * part.n_points * sizeof(uint16_t) + 1) < 0
+            or buffer_reserve(&whole.forms, n * part.n_points * sizeof(uint16_t) + 1) < 0
+            or buffer_reserve(&whole.maps, n * sizeof(CubeMap)) < 0
+            or buffer_reserve(&whole.automorphisms, n * sizeof(uint64_t)) < 0
+            or buffer_reserve(&whole.parents, n * sizeof(uint32_t)) < 0):
+        raise MemoryError
     for part in parts:
         failed |= buffer_add(&whole.points, part.points.data, part.points.used)
         failed |= buffer_add(&whole.forms, part.forms.data, part.forms.used)
@@ -290,6 +299,12 @@ def join_levels(list parts):
         failed |= buffer_add(&whole.automorphisms, part.automorphisms.data, part.automorphisms.used)
         failed |= buffer_add(&whole.parents, part.parents.data, part.parents.used)
         whole.n_orbits += part.n_orbits
+        buffer_free(&part.points)
+        buffer_free(&part.forms)
+        buffer_free(&part.maps)
+        buffer_free(&part.automorphisms)
+        buffer_free(&part.parents)
+        part.n_orbits = 0
     if failed or level_build_index(whole) < 0:
         raise MemoryError
     return whole
@@ -491,6 +506,12 @@ def allocate_links(Level level, Level parents):
             or buffer_take(&parents.marks, parents.n_orbits * parents.W * sizeof(uint64_t)) == NULL):
         raise MemoryError
     memset(level.alive.data, 1, n)
+
+
+def room_to_prune(Level parents, Level level):
+    """The bytes that `allocate_links` will take."""
+    return (level.n_orbits * (level.n_points * sizeof(Link) + level.W * sizeof(uint64_t) + 1)
+            + parents.n_orbits * parents.W * sizeof(uint64_t))
 
 
 cdef int link_orbit(Worker worker, Level parents, Level level, int64_t i) except -1 nogil:

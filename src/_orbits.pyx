@@ -22,7 +22,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy, memset
 
 from bitlane cimport bits_count64, bits_low64
-from buffer cimport Buffer, buffer_add, buffer_free, buffer_take
+from buffer cimport Buffer, buffer_add, buffer_free, buffer_reserve, buffer_take
 from canon cimport mix
 from clock cimport monotonic_seconds
 from control cimport TESTS_LEFT, Watch, set_bits, take_test, watch_init, watch_step
@@ -305,6 +305,13 @@ def join_levels(list parts):
     cdef Level part = parts[0]
     cdef Level whole = Level(part.problem, part.n_points)
     cdef int failed = 0
+    cdef size_t n = 0
+    for part in parts:
+        n += part.n_orbits
+    if n and (buffer_reserve(&whole.points, n * part.n_points * sizeof(uint32_t) + 1) < 0
+            or buffer_reserve(&whole.forms, n * part.n_points * part.n_features + 1) < 0
+            or buffer_reserve(&whole.stabiliser_sizes, n * sizeof(uint64_t)) < 0):
+        raise MemoryError
     for part in parts:
         failed |= buffer_add(&whole.points, part.points.data, part.points.used)
         failed |= buffer_add(&whole.forms, part.forms.data, part.forms.used)
@@ -659,6 +666,11 @@ def allocate_marks(Level level, Level parents):
             or buffer_take(&parents.marks, parents.n_orbits * parents.W * sizeof(uint64_t)) == NULL):
         raise MemoryError
     memset(level.alive.data, 1, n)
+
+
+def room_to_prune(Level parents, Level level):
+    """The bytes that `allocate_marks` will take."""
+    return level.n_orbits * (level.W * sizeof(uint64_t) + 1) + parents.n_orbits * parents.W * sizeof(uint64_t)
 
 
 def clear_marks(Level parents):

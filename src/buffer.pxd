@@ -14,7 +14,7 @@ cdef inline char* buffer_take(Buffer* buffer, size_t bytes) noexcept nogil:
     cdef char* data
     cdef size_t room
     if buffer.used + bytes > buffer.room:
-        room = 2 * buffer.room + bytes
+        room = 2 * buffer.room + bytes if buffer.room else bytes
         data = <char*>realloc(buffer.data, room)
         if data == NULL:
             return NULL
@@ -22,6 +22,14 @@ cdef inline char* buffer_take(Buffer* buffer, size_t bytes) noexcept nogil:
         buffer.room = room
     buffer.used += bytes
     return buffer.data + buffer.used - bytes
+
+
+cdef inline int buffer_reserve(Buffer* buffer, size_t bytes) noexcept nogil:
+    """Room for so many bytes more without growing again; -1 when memory is out."""
+    if buffer_take(buffer, bytes) == NULL:
+        return -1
+    buffer.used -= bytes
+    return 0
 
 
 cdef inline int buffer_add(Buffer* buffer, const void* source, size_t bytes) noexcept nogil:

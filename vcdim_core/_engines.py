@@ -73,6 +73,10 @@ class CubeEngine:
         """The number of candidates without which a sample cannot grow to the target."""
         return target - size
 
+    def room_to_prune(self, parents: Any, level: Any) -> int:
+        """The bytes that `prune` will take."""
+        return int(_levels.room_to_prune(parents, level))
+
     def prune(self, team: Team, parents: Any, level: Any, need: int, tick: Tick) -> None:
         """Give each orbit of a level its candidates and drop those that have fewer than ``need``."""
         _levels.allocate_links(level, parents)
@@ -135,6 +139,10 @@ class KindsEngine:
         if self.problem.features.real:
             return 1  # a gap takes any number of points
         return target - size
+
+    def room_to_prune(self, parents: Any, level: Any) -> int:
+        """The bytes that `prune` will take."""
+        return int(_orbits.room_to_prune(parents, level))
 
     def prune(self, team: Team, parents: Any, level: Any, need: int, tick: Tick) -> None:
         """Give each orbit of a level its candidates and drop those that have fewer than ``need``."""

@@ -44,6 +44,10 @@ class Stopped(Exception):
     """A limit stopped the kernels."""
 
 
+class OutOfRoom(Stopped):
+    """The next step would need more memory than the search may hold."""
+
+
 class ExecutorError(RuntimeError):
     """An executor died or refused work; what was finished is in the journal, if there is one."""
 
@@ -57,6 +61,8 @@ class Team:
         self.workers = [engine.worker(limits) for _ in range(n_jobs)]
         self.pool = _make_pool(n_jobs) if n_jobs > 1 else None
         self.elsewhere = [0, 0, 0]
+        self.memory_limit = float("inf")
+        self.held = 0  # bytes of the levels at hand and of the slices of the next one
 
     @property
     def n_tested(self) -> int:
@@ -77,6 +83,12 @@ class Team:
     def n_bytes(self) -> int:
         """Memory held by the workers."""
         return sum(int(worker.n_bytes) for worker in self.workers)
+
+    def hold(self, n_bytes: int) -> None:
+        """Note bytes that are held from now on; raises `OutOfRoom` beyond the limit."""
+        self.held += n_bytes
+        if self.held + self.n_bytes > self.memory_limit:
+            raise OutOfRoom
 
     def note_elsewhere(self, counts: tuple[int, int, int]) -> None:
         """Add what other workers, or an earlier run, have counted: samples tested, generated, sets."""
@@ -172,9 +184,16 @@ def next_level(
         done = min(done + (orbits or SLICE), level.n_orbits)
         tick(done)
 
+    def generate(worker: Any, start: int, stop: int) -> Any:
+        part = worker.generate(level, start, stop)
+        if part is not None:
+            members.hold(part.n_bytes)
+        return part
+
+    members.held = 0
+    members.hold(level.n_bytes)
     if journal is None and relay is None:
-        parts = members.over(level.n_orbits, lambda worker, a, b: worker.generate(level, a, b), count)
-        return members.engine.join(parts)
+        return members.engine.join(members.over(level.n_orbits, generate, count))
     units = Units(members, level, journal, count)
     if relay is None or not units.run_here(LOCAL_SECONDS):
         if relay is None:
@@ -214,6 +233,7 @@ class Units:
 
     def _take(self, start: int, stop: int, children: Any, counts: tuple[int, int, int] | None) -> None:
         """Note a unit from elsewhere or from the journal."""
+        self.members.hold(children.n_bytes)
         self.done[start] = stop, children
         if counts is not None:
             self.members.note_elsewhere(counts)

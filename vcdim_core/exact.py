@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _dive, _levels
 from ._engines import CubeEngine, digest, engine_of
-from ._levels_search import ExecutorError, Relay, Stopped, next_level, team
+from ._levels_search import ExecutorError, OutOfRoom, Relay, Stopped, next_level, team
 from ._problem import (
     MAX_CATEGORIES,
     MAX_FEATURES,
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 DIVE_TESTS = 8000
 """Samples of the cube tested depth first before the search goes size by size: small searches end here."""
+MEMORY_LIMIT = 7 << 28
+"""Bytes that a search may hold unless told otherwise: 1.75 GiB."""
 WITNESS_ORBITS = 2000
 """A level with so many orbits is worth looking for a witness first."""
 
@@ -132,7 +134,7 @@ def search_vc(
     node_limit : int, optional
         Samples that may be tested (with an executor: before the units that are out).
     memory_limit : int, optional
-        Bytes the search may hold.
+        Bytes the levels and workers of the search may hold; 1.75 GiB unless given.
     executor : concurrent.futures.Executor or dask.distributed.Client, optional
         Where to extend samples, in units of about two seconds: a process pool, ``mpi4py.futures``, a Dask cluster.
         The first second of each size is done here, so small searches never leave the process.
@@ -185,7 +187,7 @@ class _Search:
         self.problem = problem
         self.limits = no_limits()
         self.time_limit: float | None = None
-        self.memory_limit: int | None = None
+        self.memory_limit = MEMORY_LIMIT
         self.report: Callable[[Progress], object] | None = None
         self.relay: Relay | None = None
         self.last_report = 0.0
@@ -269,6 +271,8 @@ class _Search:
 
                 try:
                     self._search_levels(members, journal, tick)
+                except OutOfRoom:
+                    self.limit = "memory"
                 except Stopped:
                     self.limit = self._reason()
                 finally:
@@ -279,6 +283,7 @@ class _Search:
 
     def _search_levels(self, members: Any, journal: Journal | None, tick: Callable[[int, int, int], None]) -> None:
         engine = members.engine
+        members.memory_limit = self.memory_limit
         most = engine.most_points()
         level = engine.first()
         self.orbits = {0: 1}
@@ -300,9 +305,8 @@ class _Search:
                 break
             if size > self.lower:
                 self._found(self.problem.rows(engine.values(children.sample(0))))
-            if self.memory_limit is not None and members.n_bytes + level.n_bytes + children.n_bytes > self.memory_limit:
-                self.limit = "memory"
-                return
+            members.held = level.n_bytes + children.n_bytes
+            members.hold(engine.room_to_prune(level, children))
             need = 1 if self.keep_all else max(1, engine.need(self.lower + 1, size))
             engine.prune(members, level, children, need, tell)
             self.orbits[size] = children.n_orbits
