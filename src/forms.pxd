@@ -7,7 +7,8 @@ over a set of numberings that depends on nothing but the sample:
 
     with real features      the order along one of them, or the reverse: 2 l numberings (l with orientation fixed);
     without                 the leaves of a search tree: begin with a point of the smallest invariant, then always add a point whose
-                            values, seen from those before it, have the smallest hash; every tie is followed.
+                            values, seen from those before it, have the smallest hash; every tie is followed, but of twins,
+                            points that a renaming of categories exchanges, only the first.
 
 The numberings that give the form are the automorphisms of the sample, up to those that move no point: exchanges of equal
 strings, and permutations of categories that do not occur. So the size of the stabiliser comes with the form, and the sum of
@@ -20,6 +21,7 @@ Cost: O(l^2 m) with real features; without, O(n m^2) for each numbering of the s
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
+from bitlane cimport bits_count
 from canon cimport mix
 from kinds cimport (MAX_CATEGORIES, MAX_COLUMNS, ORDERED, REAL, Frame, Kinds, Sample, is_permutable, is_reversible, radix)
 from scalars cimport MAX_POINTS
@@ -50,7 +52,9 @@ cdef struct Forms:
     bint collect                               # keep the symmetries of the sample, which is its own form
     int n_symmetries                           # more than MAX_SYMMETRIES are only counted
     Map symmetries[MAX_SYMMETRIES]
-    int n_ties
+    uint64_t n_ties                            # numberings that give the form, one for each way to number twins
+    uint32_t twins[MAX_POINTS]                 # points that may be exchanged with point i, itself included
+    uint64_t n_twin_orders                     # ways to number twins
     uint8_t order[MAX_POINTS]                  # the numbering at work: order[i] is point number i
 
 
@@ -120,6 +124,11 @@ cdef inline void sort_strings(const Kinds* kinds, uint8_t (*strings)[MAX_POINTS]
         ranked[p] = <uint8_t>f
 
 
+cdef inline bint are_twins(const Forms* forms, int p) noexcept nogil:
+    """Whether point p is the target, or may be exchanged with it."""
+    return (forms.twins[forms.target] >> p) & 1
+
+
 cdef inline void consider(Forms* forms, const Sample* sample) noexcept nogil:
     """Compare the table of the numbering at work with the best one."""
     cdef const Kinds* kinds = forms.kinds
@@ -141,12 +150,12 @@ cdef inline void consider(Forms* forms, const Sample* sample) noexcept nogil:
         map.place[ranked[p]] = <uint8_t>p
     if compared < 0:
         forms.n_ties = 1
-        forms.is_last = m > 0 and forms.order[m - 1] == forms.target
+        forms.is_last = m > 0 and are_twins(forms, forms.order[m - 1])
         forms.map = map
         forms.n_symmetries = 0
     else:
         forms.n_ties += 1
-        if m > 0 and forms.order[m - 1] == forms.target:
+        if m > 0 and are_twins(forms, forms.order[m - 1]):
             forms.is_last = True
     if forms.collect:
         note_symmetry(forms, &map)
@@ -195,6 +204,41 @@ cdef inline void extend_prefix(const Kinds* kinds, Prefix* prefix, const Sample*
         prefix.hash[f] = mix(prefix.hash[f] * 31 + seen + 1)
 
 
+cdef inline bint is_twin(const Kinds* kinds, const Sample* sample, int p, int q) noexcept nogil:
+    """Whether renaming categories exchanges points p and q and keeps all others."""
+    cdef int f, i
+    cdef uint8_t u, v
+    for f in range(kinds.n):
+        u = sample.value[f][p]
+        v = sample.value[f][q]
+        if u == v:
+            continue
+        if not is_permutable(kinds, f):
+            return False
+        for i in range(sample.m):
+            if i != p and i != q and (sample.value[f][i] == u or sample.value[f][i] == v):
+                return False
+    return True
+
+
+cdef inline void find_twins(Forms* forms, const Sample* sample) noexcept nogil:
+    """Sets of points any two of which may be exchanged: their numberings give like tables, so only one is looked at."""
+    cdef int p, q
+    forms.n_twin_orders = 1
+    for p in range(sample.m):
+        forms.twins[p] = <uint32_t>1 << p
+        for q in range(p):
+            if is_twin(forms.kinds, sample, p, q):
+                forms.twins[p] |= <uint32_t>1 << q
+                forms.twins[q] |= <uint32_t>1 << p
+        forms.n_twin_orders = times(forms.n_twin_orders, bits_count(forms.twins[p]))
+
+
+cdef inline bint is_first_twin(const Forms* forms, int p, uint32_t rest) noexcept nogil:
+    """Whether no twin of p with a smaller number is in `rest`."""
+    return forms.twins[p] & rest & ((<uint32_t>1 << p) - 1) == 0
+
+
 cdef inline void number_points(Forms* forms, const Sample* sample, const Prefix* prefix, int depth, uint32_t rest) noexcept nogil:
     """Consider the numberings that go on from `prefix` with the points of `rest`."""
     cdef uint64_t hashes[MAX_POINTS]
@@ -210,7 +254,7 @@ cdef inline void number_points(Forms* forms, const Sample* sample, const Prefix*
             if hashes[p] < least:
                 least = hashes[p]
     for p in range(sample.m):
-        if (rest >> p) & 1 and hashes[p] == least:
+        if (rest >> p) & 1 and hashes[p] == least and is_first_twin(forms, p, rest):
             longer = prefix[0]
             extend_prefix(forms.kinds, &longer, sample, p)
             forms.order[depth] = <uint8_t>p
@@ -253,10 +297,11 @@ cdef inline void number_all(Forms* forms, const Sample* sample) noexcept nogil:
         invariants[p] = point_invariant(forms.kinds, sample, p)
         if invariants[p] < least:
             least = invariants[p]
+    find_twins(forms, sample)
     if m == 0:
         consider(forms, sample)
     for p in range(m):
-        if invariants[p] == least:
+        if invariants[p] == least and is_first_twin(forms, p, ~<uint32_t>0):
             longer = start
             extend_prefix(forms.kinds, &longer, sample, p)
             forms.order[0] = <uint8_t>p
@@ -268,6 +313,9 @@ cdef inline void number_all(Forms* forms, const Sample* sample) noexcept nogil:
 cdef inline void number_by_real(Forms* forms, const Sample* sample) noexcept nogil:
     """Consider the orders along each real feature."""
     cdef int f, i, m = sample.m
+    for i in range(m):
+        forms.twins[i] = <uint32_t>1 << i
+    forms.n_twin_orders = 1
     for f in range(forms.kinds.n_real):
         for i in range(m):
             forms.order[sample.value[f][i]] = <uint8_t>i
@@ -321,7 +369,7 @@ cdef inline void find_form(Forms* forms, const Sample* sample) noexcept nogil:
         number_by_real(forms, sample)
     else:
         number_all(forms, sample)
-    forms.stabiliser = times(forms.n_ties, still_symmetries(forms, sample.m))
+    forms.stabiliser = times(times(forms.n_ties, forms.n_twin_orders), still_symmetries(forms, sample.m))
 
 
 cdef inline bint may_be_last(const Forms* forms, const Sample* sample, int p) noexcept nogil:
@@ -352,6 +400,7 @@ cdef inline void find_symmetries(Forms* forms, const uint8_t* form, int m) noexc
     read_form(kinds, form, m, &sample)
     forms.collect = True
     find_form(forms, &sample)
+    exchange_twins(forms, &sample)
     forms.collect = False
     identity_map(kinds, &map)
     for p in range(kinds.n):
@@ -379,6 +428,20 @@ cdef inline void find_symmetries(Forms* forms, const uint8_t* form, int m) noexc
                     map.value[p][i] = <uint8_t>(kinds.size[p] - 1 - i)
                 note_symmetry(forms, &map)
                 identity_map(kinds, &map)
+
+
+cdef inline void exchange_twins(Forms* forms, const Sample* sample) noexcept nogil:
+    """Note the symmetries that exchange twins, for a sample that is its own form."""
+    cdef int i, p, q
+    for p in range(sample.m):
+        for q in range(p + 1, sample.m):
+            if (forms.twins[p] >> q) & 1:
+                for i in range(sample.m):
+                    forms.order[i] = <uint8_t>i
+                forms.order[p] = <uint8_t>q
+                forms.order[q] = <uint8_t>p
+                consider(forms, sample)
+                break
 
 
 cdef inline void identity_map(const Kinds* kinds, Map* map) noexcept nogil:

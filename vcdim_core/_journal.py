@@ -10,9 +10,11 @@ that fits nothing does no harm. Nothing is evaluated or unpickled.
 from __future__ import annotations
 
 import base64
+import errno
 import hashlib
 import json
 import os
+import stat
 import sys
 import threading
 import zlib
@@ -21,6 +23,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._problem import Problem
+
+try:
+    import fcntl
+except ImportError:  # no such locks on this system
+    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from ._engines import Arrays
@@ -43,16 +50,33 @@ class Journal:
         }  # fmt: skip
         self.file = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644)
         try:
+            if not stat.S_ISREG(os.fstat(self.file).st_mode):
+                raise ValueError(f"expected {self.path} to be a file, got a device or a pipe")
+            self._lock()
             self._read()
         except BaseException:
             os.close(self.file)
             raise
 
+    def _lock(self) -> None:
+        """Refuse a journal to which another process writes; the lock ends with this process, however that ends."""
+        if fcntl is None:
+            return
+        try:
+            fcntl.lockf(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in (errno.EACCES, errno.EAGAIN):  # and not: no locks on this file system
+                message = "expected a journal that no other search writes to, got one in use"
+                raise OSError(error.errno, message, str(self.path)) from None
+
     def _read(self) -> None:
         """Read what is there, and cut off a torn end; write the first line of a new file."""
         size = os.fstat(self.file).st_size
-        with os.fdopen(os.dup(self.file), "rb") as stream:
-            data = stream.read(size)
+        # One descriptor only: the lock would end when another one of the same file is closed.
+        chunks = []
+        while sum(map(len, chunks)) < size and (chunk := os.read(self.file, size)):
+            chunks.append(chunk)
+        data = b"".join(chunks)
         lines = data.split(b"\n")
         if len(lines) == 1:  # new, or torn in its first line
             if data and not data.startswith(b'{"format": "vcdim-journal"'[: len(data)]):

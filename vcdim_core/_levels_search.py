@@ -177,15 +177,16 @@ def next_level(
     members: Team, level: Any, tick: Tick, journal: Journal | None = None, relay: Relay | None = None
 ) -> Any:
     """The shattered children of a level, one per orbit; ``tick`` hears how many orbits are done."""
-    done = 0
+    finished: list[int] = []  # adding to it is safe from several threads
 
     def count(orbits: int = 0) -> None:
-        nonlocal done
-        done = min(done + (orbits or SLICE), level.n_orbits)
-        tick(done)
+        if orbits:
+            finished.append(orbits)
+        tick(sum(finished))
 
     def generate(worker: Any, start: int, stop: int) -> Any:
         part = worker.generate(level, start, stop)
+        finished.append(stop - start)
         if part is not None:
             members.hold(part.n_bytes)
         return part
@@ -333,10 +334,13 @@ class Units:
     def _receive(self, start: int, stop: int, answer: UnitResult) -> None:
         n_done, n_orbits, arrays, counts = answer
         reached = start + n_done
+        self.members.limits[2] -= counts[0]
+        if n_done == 0:  # it had too few tests left
+            self.members.note_elsewhere(counts)
+            self.members.limits[2] = -1
+            raise Stopped
         if reached < stop:
             self.left.appendleft((reached, stop))
-        if n_done == 0:
-            raise Stopped
         if self.journal is not None:
             self.journal.add(self.level.n_points, self.name, start, reached, n_orbits, arrays, counts)
         self._take(start, reached, self._unpack(n_orbits, arrays, start), counts)
@@ -422,8 +426,8 @@ def run_unit(
     before = worker.n_tested, worker.n_generated, worker.n_sets
     level = engine.unpack(n_points, n_orbits, arrays, 0)
     answer = worker.generate_some(level, 0, n_orbits, seconds)
-    if answer is None:
-        return 0, 0, (), (0, 0, 0)
-    children, n_done = answer
     counts = (worker.n_tested - before[0], worker.n_generated - before[1], worker.n_sets - before[2])
+    if answer is None:
+        return 0, 0, (), counts
+    children, n_done = answer
     return n_done, children.n_orbits, engine.pack_children(children, 0), counts

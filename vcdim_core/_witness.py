@@ -10,6 +10,7 @@ import random
 from typing import Any
 
 from . import _levels, _orbits
+from ._levels_search import Stopped
 
 WIDTHS = (32, 128, 512, 2048)
 """Samples of one size that go on, one attempt after the other."""
@@ -28,12 +29,15 @@ def find_witness(members: Any, upper: int, time_limit: float | None, seed: int =
     deadline = _levels.clock() + SHARE * time_limit if time_limit is not None else None
     best: list[int] = []
     start = members.n_tested
-    for attempt, width in enumerate(WIDTHS):
-        for sample in _beam(members, width, seed + attempt):
-            if len(sample) > len(best):
-                best = sample
-            if len(best) >= upper or _is_over(members, deadline, members.n_tested - start):
-                return best
+    try:
+        for attempt, width in enumerate(WIDTHS):
+            for sample in _beam(members, width, seed + attempt):
+                if len(sample) > len(best):
+                    best = sample
+                if len(best) >= upper or _is_over(members, deadline, members.n_tested - start):
+                    return best
+    except Stopped:  # what was found counts; the search itself meets the limit next
+        pass
     return best
 
 

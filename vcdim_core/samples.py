@@ -336,6 +336,10 @@ def _as_array(X: object, wanted: str) -> npt.NDArray[Any]:
         raise ValueError(f"expected at most {MAX_FEATURES} features, got {array.shape[1]}")
     if array.dtype.kind not in "biuf":
         raise TypeError(f"expected {wanted}, got an array of {array.dtype}")
+    if array.dtype.kind in "iu" and array.dtype.itemsize == 8 and array.size:
+        far = max(int(array.max()), int(array.min()), key=abs)
+        if abs(far) > 2**53:
+            raise ValueError(f"expected integers within 2**53, where float64 is exact, got {far}")
     return array.astype(np.int64) if array.dtype.kind in "bu" else array
 
 
