@@ -73,7 +73,7 @@ class Journal:
         """Read what is there, and cut off a torn end; write the first line of a new file."""
         size = os.fstat(self.file).st_size
         # One descriptor only: the lock would end when another one of the same file is closed.
-        chunks = []
+        chunks: list[bytes] = []
         while sum(map(len, chunks)) < size and (chunk := os.read(self.file, size)):
             chunks.append(chunk)
         data = b"".join(chunks)
