@@ -198,13 +198,21 @@ def test_one_sample_agrees_with_the_oracle(data: st.DataObject) -> None:
     missing = vc.unrealised(structure, X, **options)
     assert (missing is None) == (count == 2 ** len(sample))
     assert missing is None or not oracle.realises(sample, missing)
-    if sample:
-        labels = data.draw(st.lists(st.integers(0, 2), min_size=len(sample), max_size=len(sample)))
-        tree = vc.realize(structure, X, labels, **options)
-        assert (tree is not None) == oracle.realises(sample, labels)
-        if tree is not None:
-            assert tree.predict(X).tolist() == labels
-            oracle.check_tree(tree, sample, labels)
+
+
+@QUICK
+@given(st.data())
+def test_realize_gives_a_tree_or_none_as_the_oracle_says(data: st.DataObject) -> None:
+    features, structure, orientation, nominal = case = data.draw(problems())
+    sample = data.draw(samples_on(features, 5).filter(len))
+    oracle = oracle_of(*case)
+    X = np.array(sample, dtype=float).reshape(len(sample), features.n_features)
+    labels = data.draw(st.lists(st.integers(0, 2), min_size=len(sample), max_size=len(sample)))
+    tree = vc.realize(structure, X, labels, features=features, orientation=orientation, nominal_splits=nominal)
+    assert (tree is not None) == oracle.realises(sample, labels)
+    if tree is not None:
+        assert tree.predict(X).tolist() == labels
+        oracle.check_tree(tree, sample, labels)
 
 
 # Golden values
