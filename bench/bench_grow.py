@@ -43,10 +43,21 @@ def test_full_tree(benchmark, name):
     assert tree.score(X, y) == theirs().score(X, y)
 
 
+TWO_THREADS = {
+    "continuous": lambda: continuous(200_000, 20, 2),
+    "continuous-10-classes": lambda: continuous(100_000, 20, 10),
+    "integers": lambda: integers(200_000, 20, 2),
+    "integers-10-classes": lambda: integers(100_000, 20, 10),
+    "binary": lambda: binary(400_000, 50, 2),
+    "binary-10-classes": lambda: binary(100_000, 50, 10),
+}
+
+
 @pytest.mark.skipif(SMALL, reason="large data")
-def test_two_threads(benchmark):
+@pytest.mark.parametrize("name", TWO_THREADS)
+def test_two_threads(benchmark, name):
     """Wall-clock time of one thread / two; goal 1.6 on two free cores."""
-    X, y = continuous(200_000, 20, 2)
+    X, y = TWO_THREADS[name]()
     best = {1: float("inf"), 2: float("inf")}
     for _ in range(4):
         for jobs in best:
@@ -54,5 +65,5 @@ def test_two_threads(benchmark):
             grow_tree(X, y, n_jobs=jobs)
             best[jobs] = min(best[jobs], time.perf_counter() - start)
     benchmark.extra_info.update(ratio=best[1] / best[2], goal=1.6)
-    print(f"\ntwo threads: {best[1] / best[2]:.2f} times faster (goal 1.6)")
+    print(f"\ntwo threads, {name}: {best[1] / best[2]:.2f} times faster (goal 1.6)")
     assert benchmark.pedantic(lambda: grow_tree(X, y, n_jobs=2), rounds=1) == grow_tree(X, y)

@@ -7,12 +7,23 @@ from tree_data import SMALL, continuous, interleaved, skewed, sparse
 
 from vcdim_core.split import best_split
 
+
+def as_double(m, d):
+    """Values that need float64, which scikit-learn narrows and we do not."""
+    X, y = continuous(m, d, 2)
+    return X + 1e-9 * np.random.default_rng(1).random(X.shape), y
+
+
 CASES = {
     # name: (data, order, goal)
     "1e5x20": (lambda: continuous(100_000, 20, 2), "F", 80),
     "1e5x20-rows": (lambda: continuous(100_000, 20, 2), "C", 50),
     "1e6x10": (lambda: continuous(1_000_000, 10, 2), "F", 80),
     "1e6x10-rows": (lambda: continuous(1_000_000, 10, 2), "C", 50),
+    "1e5x20-double": (lambda: as_double(100_000, 20), "F", 80),
+    "1e5x20-double-rows": (lambda: as_double(100_000, 20), "C", 50),
+    "1e6x10-double": (lambda: as_double(1_000_000, 10), "F", 80),
+    "1e6x10-double-rows": (lambda: as_double(1_000_000, 10), "C", 50),
     "1e5x20-10-classes": (lambda: continuous(100_000, 20, 10), "F", 20),
     "1e5x20-skewed": (lambda: skewed(100_000, 20), "F", 10),
     "1e5x20-zeros": (lambda: sparse(100_000, 20), "F", 10),

@@ -21,6 +21,7 @@ Cost O(d m + d B K) plus the live bins; memory 4 d B K bytes and 17 bytes per ro
 from libc.math cimport INFINITY, NAN
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
+from cpython.exc cimport PyErr_CheckSignals
 from libc.string cimport memcpy, memset
 
 from criteria cimport HYPERGEOMETRIC, score_counts, score_pair, table_gain, table_value
@@ -49,14 +50,14 @@ cdef extern from "bins.h" nogil:
     void bins_add_wide(const double*, const uint8_t*, Py_ssize_t, const BinsCut*, int32_t, uint32_t*, int)
     void bins_add_rare_single(const float*, const uint8_t*, Py_ssize_t, const BinsCut*, float, int32_t, uint32_t*, int)
     void bins_add_rare_wide(const double*, const uint8_t*, Py_ssize_t, const BinsCut*, double, int32_t, uint32_t*, int)
+    int bins_nan_single(const float*, Py_ssize_t, int)
+    int bins_nan_wide(const double*, Py_ssize_t, int)
     void bins_range_single(const float*, Py_ssize_t, float*, float*, int)
     void bins_range_wide(const double*, Py_ssize_t, double*, double*, int)
     void bins_range_rows_single(const float*, Py_ssize_t, Py_ssize_t, Py_ssize_t, float*, float*, int)
     void bins_range_rows_wide(const double*, Py_ssize_t, Py_ssize_t, Py_ssize_t, double*, double*, int)
     Py_ssize_t bins_select_single(const float*, Py_ssize_t, const BinsCut*, const uint8_t*, float, uint64_t, uint64_t*, int)
     Py_ssize_t bins_select_wide(const double*, Py_ssize_t, const BinsCut*, const uint8_t*, double, uint64_t, uint64_t*, int)
-    void bins_border_single(const float*, Py_ssize_t, const BinsCut*, int32_t, float*, float*, int)
-    void bins_border_wide(const double*, Py_ssize_t, const BinsCut*, int32_t, double*, double*, int)
     enum:
         BINS_TURNED_SINGLE
         BINS_TURNED_WIDE
@@ -98,12 +99,15 @@ cdef struct Search:
     Heavy heavy             # of the column at hand
     uint32_t* repeats       # d x K: rows of the repeated value of each column
     uint8_t* live           # B
+    uint8_t* beside         # B: the two bins beside a border
     uint64_t* rows          # m: rows of live bins
     uint64_t* spare
     double* scratch         # l, N, best l: 3 K
     double* best            # left counts of the answer
     double* T
     char* piece             # BINS_CHUNK values, or some columns of BINS_STRIDED
+    char* held              # a whole column, copied where columns are strided
+    Py_ssize_t held_feature # which, -1 before
     # the answer
     double score
     Py_ssize_t feature
@@ -121,6 +125,8 @@ cdef inline const real_t* piece_of(
     cdef const real_t* x = X + start * s.row_step + f * s.column_step
     if s.row_step == 1:
         return x
+    if s.held_feature == f:
+        return <const real_t*> s.held + start
     if real_t is float:
         bins_gather_single(x, s.row_step, n, <float*> s.piece, s.node.wide)
     else:
@@ -134,41 +140,29 @@ cdef inline Py_ssize_t piece_size(const Search* s, Py_ssize_t start) noexcept no
     return most if start + most < s.m else s.m - start
 
 
+cdef inline const real_t* whole_column(Search* s, const real_t* X, Py_ssize_t f, Py_ssize_t* step) noexcept nogil:
+    """A column and the step between its rows, which is 1 for one that is held."""
+    step[0] = 1 if s.held_feature == f else s.row_step
+    return <const real_t*> s.held if s.held_feature == f else X + f * s.column_step
+
+
+cdef void hold_column(Search* s, const real_t* X, Py_ssize_t f) noexcept nogil:
+    """Copy a strided column: to read one value of each row is to read the whole matrix, so once is enough."""
+    if s.row_step == 1:
+        return
+    if real_t is float:
+        bins_gather_single(X + f * s.column_step, s.row_step, s.m, <float*> s.held, s.node.wide)
+    else:
+        bins_gather_wide(X + f * s.column_step, s.row_step, s.m, <double*> s.held, s.node.wide)
+    s.held_feature = f
+
+
 cdef inline int32_t bin_of(const BinsCut* cut, real_t value) noexcept nogil:
     return bins_of_single(value, cut) if real_t is float else bins_of_wide(value, cut)
 
 
 cdef inline uint32_t key_of(real_t value) noexcept nogil:
     return bins_key_single(value) if real_t is float else bins_key_wide(value)
-
-
-cdef void find_ranges(Search* s, const real_t* X, real_t* lows, real_t* highs) noexcept nogil:
-    """Smallest and largest value of every column: along rows where they are contiguous, else along columns."""
-    cdef Py_ssize_t f
-    for f in range(s.d):
-        lows[f] = highs[f] = X[f * s.column_step]
-    if s.column_step == 1 and s.row_step != 1:
-        if real_t is float:
-            bins_range_rows_single(X, s.row_step, s.m, s.d, lows, highs, s.node.wide)
-        else:
-            bins_range_rows_wide(X, s.row_step, s.m, s.d, lows, highs, s.node.wide)
-        return
-    for f in range(s.d):
-        range_of_column(s, X, f, &lows[f], &highs[f])
-
-
-cdef inline void range_of_column(Search* s, const real_t* X, Py_ssize_t f, real_t* low, real_t* high) noexcept nogil:
-    """Smallest and largest value of one column."""
-    cdef Py_ssize_t start = 0, n
-    cdef const real_t* x
-    while start < s.m:
-        n = piece_size(s, start)
-        x = piece_of(s, X, f, start, n)
-        if real_t is float:
-            bins_range_single(x, n, low, high, s.node.wide)
-        else:
-            bins_range_wide(x, n, low, high, s.node.wide)
-        start += n
 
 
 cdef int fullest(Search* s, const real_t* X, Py_ssize_t f, const BinsCut* cut) noexcept nogil:
@@ -265,7 +259,14 @@ cdef void add_common(Search* s, Py_ssize_t f, int32_t bin) noexcept nogil:
         h[bin * s.K + k] += repeats[k]
 
 
-cdef void fill_by_rows(Search* s, const real_t* X) noexcept nogil:
+cdef int look_for_signals() except -1 nogil:
+    """Let Python handle signals; between columns, or some 2^20 rows."""
+    with gil:
+        PyErr_CheckSignals()
+    return 0
+
+
+cdef int fill_by_rows(Search* s, const real_t* X) except -1 nogil:
     """Count every column of a matrix with contiguous rows: some rows and some columns at a time are turned."""
     cdef Py_ssize_t f, j, start = 0, n, group = BINS_TURNED_SINGLE if real_t is float else BINS_TURNED_WIDE
     cdef const real_t* x
@@ -286,6 +287,9 @@ cdef void fill_by_rows(Search* s, const real_t* X) noexcept nogil:
             add_piece(s, piece_of(s, X, f, start, n), f, start, n)
             f += 1
         start += n
+        if start % (1 << 20) == 0:
+            look_for_signals()
+    return 0
 
 
 cdef void fill_histograms(Search* s, const real_t* X, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
@@ -444,8 +448,10 @@ cdef void bound_around_heavy(Search* s, Py_ssize_t f) noexcept nogil:
 
 # ---- inside the bins ------------------------------------------------------------------------------------------------
 
-cdef Py_ssize_t select_rows(Search* s, const real_t* X, Py_ssize_t f) noexcept nogil:
-    """Collect the rows of the live bins of a column, the repeated value left out; returns how many."""
+cdef Py_ssize_t select_rows(
+    Search* s, const real_t* X, Py_ssize_t f, const uint8_t* live, double heavy, uint64_t* out
+) noexcept nogil:
+    """Collect the rows of the marked bins of a column, the repeated value left out; returns how many."""
     cdef Py_ssize_t start = 0, n, got = 0
     cdef const real_t* x
     cdef const BinsCut* cut = &s.columns[f].cut
@@ -453,9 +459,9 @@ cdef Py_ssize_t select_rows(Search* s, const real_t* X, Py_ssize_t f) noexcept n
         n = piece_size(s, start)
         x = piece_of(s, X, f, start, n)
         if real_t is float:
-            got += bins_select_single(x, n, cut, s.live, <float> s.heavy.value, start, s.rows + got, s.node.wide)
+            got += bins_select_single(x, n, cut, live, <float> heavy, start, out + got, s.node.wide)
         else:
-            got += bins_select_wide(x, n, cut, s.live, s.heavy.value, start, s.rows + got, s.node.wide)
+            got += bins_select_wide(x, n, cut, live, heavy, start, out + got, s.node.wide)
         start += n
     return got
 
@@ -493,20 +499,20 @@ cdef void scan_rows(
     The repeated value, if its bin is live, takes its place among them as one group.  Before each value moves left, the
     gap below it is a candidate if the value before lies in the same bin: gaps between bins are borders.
     """
-    cdef const real_t* x = X + f * s.column_step
+    cdef Py_ssize_t i = 0, k, step
+    cdef const real_t* x = whole_column(s, X, f, &step)
     cdef const uint32_t* h = s.counts + f * s.B * s.K
     cdef const BinsCut* cut = &s.columns[f].cut
     cdef double* l = s.scratch
     cdef double nl = 0.0
-    cdef Py_ssize_t i = 0, k
     cdef int32_t b = 0, at = 0, last = -1
     cdef real_t value = 0, before = 0, heavy = <real_t> s.heavy.value
     cdef int waiting = not whole and s.heavy.value == s.heavy.value and s.live[s.heavy.bin], is_group
     for k in range(s.K):
         l[k] = 0.0
     while i < count or waiting:
-        is_group = waiting and (i == count or heavy < x[<uint32_t> rows[i] * s.row_step])
-        value = heavy if is_group else x[<uint32_t> rows[i] * s.row_step]
+        is_group = waiting and (i == count or heavy < x[<uint32_t> rows[i] * step])
+        value = heavy if is_group else x[<uint32_t> rows[i] * step]
         if not whole:
             b = bin_of(cut, value)
             at = pass_bins(s, h, at, b, l, &nl)
@@ -525,30 +531,49 @@ cdef void scan_rows(
 
 
 cdef void settle_border(Search* s, const real_t* X) noexcept nogil:
-    """The values next to the border that is the answer."""
-    cdef Py_ssize_t start = 0, n
+    """The values next to the border that is the answer: the extremes of the two filled bins beside it."""
+    cdef const uint32_t* h = s.counts + s.feature * s.B * s.K
+    cdef Py_ssize_t i, step, count
+    cdef int32_t low, high
     cdef const real_t* x
-    cdef real_t low, high
+    cdef real_t value, below, above
     if s.feature < 0 or s.border < 0:
         return
-    low, high = <real_t> -INFINITY, <real_t> INFINITY
-    while start < s.m:
-        n = piece_size(s, start)
-        x = piece_of(s, X, s.feature, start, n)
-        if real_t is float:
-            bins_border_single(x, n, &s.columns[s.feature].cut, s.border, &low, &high, s.node.wide)
+    low, high = s.border, s.border + 1
+    while bin_is_empty(s, h, low):
+        low -= 1
+    while bin_is_empty(s, h, high):
+        high += 1
+    memset(s.beside, 0, s.B)
+    s.beside[low] = s.beside[high] = 1
+    count = select_rows(s, X, s.feature, s.beside, NAN, s.spare)
+    x = whole_column(s, X, s.feature, &step)
+    below, above = <real_t> -INFINITY, <real_t> INFINITY
+    for i in range(count):
+        value = x[<uint32_t> s.spare[i] * step]
+        if bin_of(&s.columns[s.feature].cut, value) == low:
+            below = value if value > below else below
         else:
-            bins_border_wide(x, n, &s.columns[s.feature].cut, s.border, &low, &high, s.node.wide)
-        start += n
-    s.below = low
-    s.above = high
+            above = value if value < above else above
+    s.below = below
+    s.above = above
     s.border = -1
+
+
+cdef inline int bin_is_empty(const Search* s, const uint32_t* h, int32_t b) noexcept nogil:
+    """Whether no row is in bin b; a border has filled bins on both sides."""
+    cdef Py_ssize_t k
+    for k in range(s.K):
+        if h[b * s.K + k]:
+            return 0
+    return 1
 
 
 cdef void refine(Search* s, const real_t* X, Py_ssize_t f) noexcept nogil:
     """Look into the live bins of one column."""
-    cdef Py_ssize_t i, crowded, count = s.m
+    cdef Py_ssize_t i, crowded, step, count = s.m
     cdef int whole = s.columns[f].state == UNBINNED
+    cdef const real_t* x
     cdef uint64_t* sorted_rows
     if s.columns[f].state == CONSTANT:
         return
@@ -564,6 +589,7 @@ cdef void refine(Search* s, const real_t* X, Py_ssize_t f) noexcept nogil:
         if s.heavy.value == s.heavy.value:
             s.heavy.bin = bin_of(&s.columns[f].cut, <real_t> s.heavy.value)
         elif crowded >= 0:
+            hold_column(s, X, f)
             find_heavy(s, X, f, crowded)
         if s.heavy.value == s.heavy.value and s.live[s.heavy.bin]:
             bound_around_heavy(s, f)
@@ -572,27 +598,26 @@ cdef void refine(Search* s, const real_t* X, Py_ssize_t f) noexcept nogil:
                 break
         else:
             return
-        count = select_rows(s, X, f)
+        if s.held_feature != f:
+            hold_column(s, X, f)
+        count = select_rows(s, X, f, s.live, s.heavy.value, s.rows)
     if s.feature == f:
         settle_border(s, X)
-    sorted_rows = sort_items(X + f * s.column_step, s.row_step, s.rows, s.spare, count)
+    x = whole_column(s, X, f, &step)
+    sorted_rows = sort_items(x, step, s.rows, s.spare, count)
     scan_rows(s, X, f, sorted_rows, count, whole)
 
 
-cdef int run(Search* s, const real_t* X) noexcept nogil:
-    """The whole search; 0 when no column has two values, -1 without memory."""
+cdef int run(Search* s, const real_t* X, const double* lows, const double* highs) except -1 nogil:
+    """The whole search, given the range of each column; 0 when no column has two values."""
     cdef Py_ssize_t f, first
-    cdef real_t* ranges = <real_t*> malloc(2 * s.d * sizeof(real_t))
-    if ranges == NULL:
-        return -1
-    find_ranges(s, X, ranges, ranges + s.d)
     for f in range(s.d):
-        set_column(s, X, f, ranges[f], ranges[s.d + f])
-    free(ranges)
+        set_column(s, X, f, <real_t> lows[f], <real_t> highs[f])
     # Contiguous columns one by one: a histogram stays in the first cache.
     if s.row_step == 1:
         for f in range(s.d):
             fill_histograms(s, X, f, f + 1)
+            look_for_signals()
     elif s.column_step == 1:
         fill_by_rows(s, X)
     else:
@@ -609,6 +634,8 @@ cdef int run(Search* s, const real_t* X) noexcept nogil:
     for f in range(s.d):
         if f != first:
             refine(s, X, f)
+            if f % 8 == 0:
+                look_for_signals()
     settle_border(s, X)
     return s.feature >= 0
 
@@ -617,11 +644,13 @@ cdef int run(Search* s, const real_t* X) noexcept nogil:
 
 cdef void search_free(Search* s) noexcept nogil:
     free(s.classes); free(s.counts); free(s.columns); free(s.live); free(s.rows); free(s.spare); free(s.scratch)
-    free(s.T); free(s.piece); free(s.repeats)
+    free(s.T); free(s.piece); free(s.repeats); free(s.held)
 
 
-cdef int search_init(Search* s, Py_ssize_t m, Py_ssize_t d, Py_ssize_t K, int criterion, Py_ssize_t least) noexcept nogil:
-    """Allocate everything; -1 without memory."""
+cdef int search_init(
+    Search* s, Py_ssize_t m, Py_ssize_t d, Py_ssize_t K, int criterion, Py_ssize_t least, size_t held
+) noexcept nogil:
+    """Allocate everything, with ``held`` bytes for a column; -1 without memory."""
     cdef Py_ssize_t i
     cdef int tabled = criterion == HYPERGEOMETRIC or criterion == 2 or criterion == 3
     s.m, s.d, s.K = m, d, K
@@ -632,15 +661,18 @@ cdef int search_init(Search* s, Py_ssize_t m, Py_ssize_t d, Py_ssize_t K, int cr
     s.classes = <uint8_t*> malloc(m)
     s.counts = <uint32_t*> calloc(d * s.B * K, 4)
     s.columns = <Column*> calloc(d, sizeof(Column))
-    s.live = <uint8_t*> malloc(s.B)
+    s.live = <uint8_t*> malloc(2 * s.B)
+    s.beside = s.live + s.B
     s.rows = <uint64_t*> malloc(8 * (m + 1))
     s.spare = <uint64_t*> malloc(8 * (m + 1))
     s.scratch = <double*> calloc(4 * K, 8)
     s.T = <double*> malloc(8 * (m + 1)) if tabled else NULL
     s.piece = <char*> malloc(BINS_CHUNK * 16)
     s.repeats = <uint32_t*> calloc(d * K, 4)
+    s.held = <char*> malloc(held + 1)
+    s.held_feature = -1
     if (s.classes == NULL or s.counts == NULL or s.columns == NULL or s.live == NULL or s.rows == NULL
-            or s.spare == NULL or s.scratch == NULL or s.piece == NULL or s.repeats == NULL
+            or s.spare == NULL or s.scratch == NULL or s.piece == NULL or s.repeats == NULL or s.held == NULL
             or (tabled and s.T == NULL)):
         return -1
     if tabled:
@@ -653,9 +685,9 @@ cdef int search_init(Search* s, Py_ssize_t m, Py_ssize_t d, Py_ssize_t K, int cr
     return 0
 
 
-def search(const real_t[:, :] X, const int32_t[::1] y, Py_ssize_t K, int criterion, Py_ssize_t least,
-           Py_ssize_t first, Py_ssize_t last):
-    """Best threshold over the features [first, last); no weights, no NaN, at most 256 classes.
+def search(const real_t[:, :] X, const int32_t[::1] y, const double[::1] lows, const double[::1] highs, Py_ssize_t K,
+           int criterion, Py_ssize_t least, Py_ssize_t first, Py_ssize_t last):
+    """Best threshold over the features [first, last), given their ranges; no weights, no NaN, at most 256 classes.
 
     Returns ``None`` or ``(feature, 0, gain, p_value, score, details)`` as ``_split.search`` does.
     """
@@ -665,9 +697,9 @@ def search(const real_t[:, :] X, const int32_t[::1] y, Py_ssize_t K, int criteri
     cdef double rows = 0.0
     cdef double* N
     try:
-        if search_init(&s, m, last - first, K, criterion, least) < 0:
-            raise MemoryError(f"expected memory for the histograms of {m} rows")
         s.row_step = X.strides[0] // <Py_ssize_t> sizeof(real_t)
+        if search_init(&s, m, last - first, K, criterion, least, 0 if s.row_step == 1 else m * sizeof(real_t)) < 0:
+            raise MemoryError(f"expected memory for the histograms of {m} rows")
         s.column_step = X.strides[1] // <Py_ssize_t> sizeof(real_t)
         N = s.scratch + K
         with nogil:
@@ -677,9 +709,7 @@ def search(const real_t[:, :] X, const int32_t[::1] y, Py_ssize_t K, int criteri
             for k in range(K):
                 N[k] = s.repeats[k]
             node_set(&s.node, N)
-            code = run(&s, &X[0, first])
-        if code < 0:
-            raise MemoryError("expected memory for the ranges of the columns")
+            code = run(&s, &X[0, first], &lows[first], &highs[first])
         if code == 0:
             return None
         table = [s.best[k] for k in range(K)] + [N[k] - s.best[k] for k in range(K)]
@@ -690,6 +720,84 @@ def search(const real_t[:, :] X, const int32_t[::1] y, Py_ssize_t K, int criteri
                 (midpoint(s.below, s.above), (), int(rows), table, p, False))
     finally:
         search_free(&s)
+
+
+cdef int ranges_by_rows(
+    const real_t* x, Py_ssize_t step, Py_ssize_t m, Py_ssize_t d, real_t* low, real_t* high, int lanes
+) noexcept nogil:
+    """Widen the range of every column by m rows of d contiguous values; whether some value is NaN."""
+    cdef Py_ssize_t start = 0, n, i
+    cdef int nan = 0
+    while start < m and not nan:
+        n = BINS_STRIDED if start + BINS_STRIDED < m else m - start
+        if real_t is float:
+            bins_range_rows_single(x, step, n, d, low, high, lanes)
+        else:
+            bins_range_rows_wide(x, step, n, d, low, high, lanes)
+        if step == d:
+            nan = has_nan(x, n * d, lanes)
+        else:
+            for i in range(n):
+                nan |= has_nan(x + i * step, d, lanes)
+        x += n * step
+        start += n
+    return nan
+
+
+def ranges(const real_t[:, :] X, double[::1] lows, double[::1] highs):
+    """Smallest and largest value of each column, one pass; False, and no ranges, if X holds a NaN."""
+    cdef Py_ssize_t m = X.shape[0], d = X.shape[1], f, size = sizeof(real_t), start, n
+    cdef Py_ssize_t row = X.strides[0] // size, column = X.strides[1] // size
+    cdef int lanes = lanes_available(), nan = 0
+    cdef real_t* low = <real_t*> malloc(size * (2 * d + BINS_CHUNK))
+    cdef real_t* high = low + d
+    cdef real_t* piece = high + d
+    cdef const real_t* x = &X[0, 0]
+    if low == NULL:
+        raise MemoryError(f"expected {2 * size * d} bytes")
+    with nogil:
+        for f in range(d):
+            low[f] = high[f] = x[f * column]
+        # Along rows where they are contiguous, else along columns: memory is read in its order.
+        if column == 1 and row != 1:
+            nan = ranges_by_rows(x, row, m, d, low, high, lanes)
+        else:
+            for f in range(d):
+                start = 0
+                while start < m and not nan:
+                    n = BINS_CHUNK if start + BINS_CHUNK < m else m - start
+                    nan = range_part(x + start * row + f * column, row, n, piece, &low[f], &high[f], lanes)
+                    start += n
+        if not nan:
+            for f in range(d):
+                lows[f], highs[f] = low[f], high[f]
+        free(low)
+    return not nan
+
+
+cdef inline int has_nan(const real_t* x, Py_ssize_t n, int lanes) noexcept nogil:
+    """Whether some of n contiguous values is NaN."""
+    if real_t is float:
+        return bins_nan_single(x, n, lanes)
+    else:
+        return bins_nan_wide(x, n, lanes)
+
+
+cdef inline int range_part(
+    const real_t* x, Py_ssize_t step, Py_ssize_t n, real_t* piece, real_t* low, real_t* high, int lanes
+) noexcept nogil:
+    """Widen a range by n values of a column; whether some of them is NaN."""
+    if step != 1:
+        if real_t is float:
+            bins_gather_single(x, step, n, piece, lanes)
+        else:
+            bins_gather_wide(x, step, n, piece, lanes)
+        x = piece
+    if real_t is float:
+        bins_range_single(x, n, low, high, lanes)
+    else:
+        bins_range_wide(x, n, low, high, lanes)
+    return has_nan(x, n, lanes)
 
 
 cdef tuple judge(list counts, const double* N, Py_ssize_t K, int criterion):

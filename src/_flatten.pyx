@@ -14,15 +14,16 @@ from outcome cimport Outcome, Record
 
 cdef int64_t* preorder(const Outcome* o) except NULL nogil:
     """Record numbers in preorder, and after them the new number of each record."""
-    cdef int64_t* order = <int64_t*> malloc(3 * o.count * sizeof(int64_t))
+    cdef int64_t* order = <int64_t*> malloc(2 * o.count * sizeof(int64_t))
     cdef int64_t* place
-    cdef int64_t* stack
+    cdef int64_t* stack = <int64_t*> malloc((o.count + 2) // 2 * sizeof(int64_t) + 16)
     cdef int64_t top = 1, made = 0, at
-    if order == NULL:
+    if order == NULL or stack == NULL:
+        free(order)
+        free(stack)
         with gil:
-            raise MemoryError(f"expected {24 * o.count} bytes to order {o.count} nodes")
+            raise MemoryError(f"expected {20 * o.count} bytes to order {o.count} nodes")
     place = order + o.count
-    stack = place + o.count
     stack[0] = 0
     while top:
         top -= 1
@@ -34,11 +35,12 @@ cdef int64_t* preorder(const Outcome* o) except NULL nogil:
             stack[top] = o.records[at].right
             stack[top + 1] = o.records[at].left
             top += 2
+    free(stack)
     return order
 
 
 cdef dict outcome_arrays(const Outcome* o):
-    """All fields as arrays, in preorder."""
+    """All fields as arrays, in preorder; set_start and set_end are empty where there is no set."""
     cdef int64_t n = o.count, i, j, K = o.K
     cdef int64_t* order = preorder(o)
     cdef int64_t* place = order + n
@@ -47,7 +49,7 @@ cdef dict outcome_arrays(const Outcome* o):
         "feature": np.empty(n, np.int32), "test": np.empty(n, np.int8), "missing_left": np.empty(n, np.int8),
         "left": np.empty(n, np.int64), "right": np.empty(n, np.int64), "n_samples": np.empty(n, np.int64),
         "threshold": np.empty(n, np.float64), "gain": np.empty(n, np.float64), "value": np.empty((n, K), np.float64),
-        "set_start": np.empty(n, np.int64), "set_end": np.empty(n, np.int64),
+        "set_start": np.zeros(n if o.set_count else 0, np.int64), "set_end": np.zeros(n if o.set_count else 0, np.int64),
         "sets": np.empty(o.set_count, np.float64),
     }
     cdef int32_t[::1] feature = out["feature"]
@@ -66,7 +68,8 @@ cdef dict outcome_arrays(const Outcome* o):
             left[i] = place[r.left] if r.left >= 0 else -1
             right[i] = place[r.right] if r.right >= 0 else -1
             rows[i], threshold[i], gain[i] = r.n, r.threshold, r.gain
-            set_start[i], set_end[i] = r.set_start, r.set_end
+            if o.set_count:
+                set_start[i], set_end[i] = r.set_start, r.set_end
             for j in range(K):
                 value[i, j] = o.values[order[i] * K + j]
         for i in range(o.set_count):

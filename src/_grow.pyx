@@ -43,6 +43,7 @@ cdef struct Open:
     Py_ssize_t end
     Py_ssize_t depth
     Best best               # its best split, feature -1 without one
+    Py_ssize_t left         # rows that go left, once it is settled
     double priority         # best first: weighted gain
 
 
@@ -120,7 +121,7 @@ cdef void scan_lists(
             scan_list(w, <const double*> w.data.X, f, t.start, t.end, best)
         else:
             scan_list(w, <const float*> w.data.X, f, t.start, t.end, best)
-        if best.perfect or w.stop[0]:
+        if best.perfect or look_for_signals(w, t.end - t.start):
             return
 
 
@@ -191,6 +192,7 @@ cdef void settle(Worker* w, Open* t) noexcept nogil:
             rows += w.runs[run].rows
             run += 1
         record.set_end = w.out.set_count
+    t.left = 0
     for i in range(n):
         left = i < t.best.position
         if data.general or record.test != THRESHOLD:
@@ -198,6 +200,7 @@ cdef void settle(Worker* w, Open* t) noexcept nogil:
             left = goes_left(&w.out, record, value, t.best.missing_left)
             if value != value:
                 record.missing_left = <int8_t> t.best.missing_left
+        t.left += left
         data.marks[a[i] & w.node.mask] = <uint8_t> left
         table[(0 if left else K) + (a[i] >> w.node.shift)] += (
             w.node.w[a[i] & w.node.mask] if w.node.w != NULL else 1.0)
@@ -285,6 +288,8 @@ cdef void partition_lists(
             keep_left(a, n, data.marks, w.node.mask)
         else:
             keep_right(a, n, data.marks, w.node.mask)
+        if look_for_signals(w, n):
+            return
 
 
 # ---- the frontier ---------------------------------------------------------------------------------------------------
@@ -355,17 +360,10 @@ _pending = []
 
 
 cdef int make_children(Worker* w, Open* t, Open* children, int* wanted) noexcept nogil:
-    """Add the two child records of a settled node whose rows are marked; says which need a search; -1 without memory."""
-    cdef Py_ssize_t K = w.node.K, i, rows = 0, n = t.end - t.start, side
-    cdef uint32_t* a = list_of(w.data, t.best.feature) + t.start
+    """Add the two child records of a node that was settled just now; says which need a search; -1 without memory."""
+    cdef Py_ssize_t K = w.node.K, side, rows = t.left
     cdef double* table = w.scratch + 4 * K
     cdef int64_t made
-    for i in range(2 * K):
-        table[i] = 0.0
-    for i in range(n):
-        rows += w.data.marks[a[i] & w.node.mask]
-        table[(0 if w.data.marks[a[i] & w.node.mask] else K) + (a[i] >> w.node.shift)] += (
-            w.node.w[a[i] & w.node.mask] if w.node.w != NULL else 1.0)
     wanted[0] = 0
     for side in range(2):
         children[side].start = t.start + (rows if side else 0)
@@ -387,7 +385,7 @@ cdef int consider(Worker* w, Open* t) noexcept nogil:
     """Search an open node and put it on the frontier if it has a split; -1 without memory."""
     best_clear(&t.best)
     scan_lists(w, w.out.values + t.record * w.node.K, t, 0, w.data.d, &t.best)
-    if look_for_signals(w, 2 * (t.end - t.start) * w.data.d):
+    if w.stop[0]:
         return 0
     if w.data.rules.max_leaves:
         settle(w, t)
@@ -547,6 +545,13 @@ cdef class Grower:
         if a == NULL:
             raise MemoryError(f"expected {16 * data.m} bytes for sorting")
         for f in range(first, last):
+            if self.stop:
+                break
+            try:
+                PyErr_CheckSignals()
+            except BaseException:
+                free(a)
+                raise
             with nogil:
                 for i in range(data.m):
                     a[i] = <uint64_t> i
@@ -693,6 +698,17 @@ cdef class Grower:
     def halt(self):
         """Make every thread stop soon."""
         self.stop = 1
+
+    def release(self):
+        """Give back all memory but the outcome's: nothing grows after this."""
+        cdef Py_ssize_t i
+        free(self.data.items)
+        free(self.data.marks)
+        self.data.items, self.data.marks = NULL, NULL
+        for i in range(self.n_workers):
+            free(self.workers[i].spare)
+            free(self.workers[i].runs)
+            self.workers[i].spare, self.workers[i].runs = NULL, NULL
 
     def address(self):
         """Where the outcome is, for ``_flatten.arrays``."""

@@ -16,6 +16,10 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 from cpython.exc cimport PyErr_CheckSignals
 
+from cpython cimport array
+
+import array
+
 import numpy as np
 
 from criteria cimport table_gain
@@ -125,9 +129,9 @@ cdef void sort_range(Job* j, int64_t start, int64_t end, Py_ssize_t f) noexcept 
 def grow(const int32_t[:, ::1] codes, const int32_t[::1] arity, const int32_t[::1] y, const double[::1] w,
          Py_ssize_t K, int criterion, Py_ssize_t max_depth, Py_ssize_t min_split, Py_ssize_t least, double lightest,
          double min_gain, double alpha):
-    """Grow a tree; returns lists (feature, depth, n, value, gain, parent), nodes in the order of creation.
+    """Grow a tree; returns arrays (feature, n, value, gain, first child, place), nodes in the order of creation.
 
-    Children of a node are created together, in the order of the values.
+    Children of a node are created together, in the order of the values; place is a node's number in preorder.
     """
     cdef Job j
     cdef Py_ssize_t d = codes.shape[0], m = codes.shape[1], widest = 1, f, v, k, present
@@ -151,17 +155,20 @@ def grow(const int32_t[:, ::1] codes, const int32_t[::1] arity, const int32_t[::
     if w is not None:
         j.w = &w[0]
     j.rows, j.spare, j.table, j.place = &rows_view[0], &spare_view[0], &table_view[0, 0], &place_view[0]
+    cdef array.array feature = array.array("i", [-1]), rows_of = array.array("q", [m]), gains = array.array("d", [0.0])
+    cdef array.array first = array.array("q", [-1]), values = array.array("d")
     root = np.bincount(y, weights=w, minlength=K).astype(np.float64)
-    feature, rows_of, values, gains, parents = [-1], [m], [root], [0.0], [-1]
+    values.frombytes(root.tobytes())
+    N = np.empty(K)
     stack = [(0, 0, m, 0, bytes(d))]
     cdef const uint8_t[::1] used
     while stack:
         PyErr_CheckSignals()
         node, start, end, depth, path = stack.pop()
         used = path
-        N = values[node]
         present = 0
         for k in range(K):
+            N[k] = values.data.as_doubles[node * K + k]
             present += N[k] > 0.0
         if present < 2 or end - start < min_split or depth >= max_depth:
             continue
@@ -172,7 +179,7 @@ def grow(const int32_t[:, ::1] codes, const int32_t[::1] arity, const int32_t[::
         fill_table(&j, start, end, f)
         if alpha < 1.0 and significance(criterion, arity[f], K, j.table, &N[0]) > alpha:
             continue
-        feature[node], gains[node] = f, gain
+        feature[node], gains[node], first[node] = f, gain, len(feature)
         below = path[:f] + b"\1" + path[f + 1:]
         with nogil:
             sort_range(&j, start, end, f)
@@ -181,12 +188,33 @@ def grow(const int32_t[:, ::1] codes, const int32_t[::1] arity, const int32_t[::
             at = len(feature)
             feature.append(-1)
             gains.append(0.0)
-            parents.append(node)
+            first.append(-1)
             rows_of.append(j.place[v + 1] - j.place[v])
             if j.place[v + 1] > j.place[v]:
-                values.append(table[v].copy())
+                values.frombytes(table[v].tobytes())
                 pending.append((at, j.place[v], j.place[v + 1], depth + 1, below))
             else:
-                values.append(values[node])
+                values.frombytes(N.base.tobytes())
         stack.extend(reversed(pending))
-    return feature, rows_of, values, gains, parents
+    features, firsts = np.frombuffer(feature, np.int32), np.frombuffer(first, np.int64)
+    return (features, np.frombuffer(rows_of, np.int64), np.frombuffer(values).reshape(-1, K), np.frombuffer(gains),
+            firsts, preorder(features, firsts, arity))
+
+
+cdef object preorder(const int32_t[::1] feature, const int64_t[::1] first, const int32_t[::1] arity):
+    """The number of each node in preorder, from the sizes of the subtrees; children come after their parent."""
+    cdef Py_ssize_t n = feature.shape[0], i, v
+    cdef int64_t at
+    sizes, places = np.ones(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    cdef int64_t[::1] size = sizes, place = places
+    for i in range(n - 1, -1, -1):
+        if feature[i] >= 0:
+            for v in range(arity[feature[i]]):
+                size[i] += size[first[i] + v]
+    for i in range(n):
+        if feature[i] >= 0:
+            at = place[i] + 1
+            for v in range(arity[feature[i]]):
+                place[first[i] + v] = at
+                at += size[first[i] + v]
+    return places

@@ -11,6 +11,7 @@ Scratch: 16 m bytes for sorting, 4 m for items, whatever d is.
 from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
+from cpython.exc cimport PyErr_CheckSignals
 
 from criteria cimport HYPERGEOMETRIC, impurity, table_gain, table_value
 from nominal cimport Run, run_is_left, scan_one_against_rest, scan_subsets
@@ -220,16 +221,18 @@ def search(const real_t[:, :] X, const int32_t[::1] y, const double[::1] w, cons
         if search_init(&s, criterion, m, K, &y[0], weights, general, least, shift, subsets) < 0:
             raise MemoryError(f"expected memory to sort {m} rows")
         if not mixed:
-            with nogil:
-                for f in range(first, last):
+            for f in range(first, last):
+                PyErr_CheckSignals()
+                with nogil:
                     scan_feature(&s, &X[0, f], step, kinds[f], f, &best)
-                    if best.perfect:
-                        break
+                if best.perfect:
+                    break
             if best.feature < 0:
                 return None
             details = describe(&s, &X[0, best.feature], step, kinds[best.feature], &best, &gain)
             return best.feature, kinds[best.feature], gain, details[4], best.score, (*details, bool(best.missing_left))
         for f in range(first, last):
+            PyErr_CheckSignals()
             if kinds[f] == MULTIWAY:
                 gain = multiway_gain(&s, &X[0, f], step, &p_value)
             else:

@@ -105,19 +105,11 @@ LANES_INLINE uint32_t bins_key_wide(double x) {
         }                                                                                                           \
         return found;                                                                                               \
     }                                                                                                               \
-    /* Largest value in bins up to `border`, smallest above it; they start as given. */                             \
-    LANES_INLINE void bins_border_##NAME##_body(const REAL *x, ptrdiff_t n, const BinsCut *cut, int32_t border,     \
-                                                REAL *below, REAL *above) {                                         \
-        int32_t at[BINS_CHUNK];                                                                                     \
-        REAL low = *below, high = *above;                                                                           \
-        bins_all_##NAME(x, n, cut, at);                                                                             \
-        for (ptrdiff_t i = 0; i < n; i++) {                                                                         \
-            REAL a = at[i] <= border ? x[i] : low, b = at[i] <= border ? high : x[i];                               \
-            low = a > low ? a : low;                                                                                \
-            high = b < high ? b : high;                                                                             \
-        }                                                                                                           \
-        *below = low;                                                                                               \
-        *above = high;                                                                                              \
+    /* Whether some of n contiguous values is NaN. */                                                               \
+    LANES_INLINE int bins_nan_##NAME##_body(const REAL *x, ptrdiff_t n) {                                           \
+        int out = 0;                                                                                                \
+        for (ptrdiff_t i = 0; i < n; i++) out |= x[i] != x[i];                                                      \
+        return out;                                                                                                 \
     }                                                                                                               \
     /* How many of n values equal `value`; those of class k are added to counts[k]. */                              \
     LANES_INLINE ptrdiff_t bins_equal_##NAME##_body(const REAL *x, const uint8_t *y, ptrdiff_t n, REAL value,       \
@@ -168,14 +160,11 @@ LANES_INLINE uint32_t bins_key_wide(double x) {
                                                       REAL *low, REAL *high) {                                      \
         bins_range_rows_##NAME##_body(x, step, n, d, low, high);                                                    \
     }                                                                                                               \
+    TARGET static int bins_nan_##NAME##SUFFIX(const REAL *x, ptrdiff_t n) { return bins_nan_##NAME##_body(x, n); }   \
     TARGET static ptrdiff_t bins_select_##NAME##SUFFIX(const REAL *x, ptrdiff_t n, const BinsCut *cut,              \
                                                        const uint8_t *live, REAL heavy, uint64_t first,             \
                                                        uint64_t *out) {                                             \
         return bins_select_##NAME##_body(x, n, cut, live, heavy, first, out);                                       \
-    }                                                                                                               \
-    TARGET static void bins_border_##NAME##SUFFIX(const REAL *x, ptrdiff_t n, const BinsCut *cut, int32_t border,   \
-                                                  REAL *below, REAL *above) {                                       \
-        bins_border_##NAME##_body(x, n, cut, border, below, above);                                                 \
     }                                                                                                               \
     TARGET static ptrdiff_t bins_equal_##NAME##SUFFIX(const REAL *x, const uint8_t *y, ptrdiff_t n, REAL value,     \
                                                       int32_t K, uint32_t *counts) {                                \
@@ -305,13 +294,12 @@ LANES_TARGET static void bins_turn_wide_avx2(const double *x, ptrdiff_t step, pt
                                               REAL *high, int lanes) {                                              \
         BINS_CHOOSE(bins_range_rows_##NAME, (x, step, n, d, low, high));                                            \
     }                                                                                                               \
+    static inline int bins_nan_##NAME(const REAL *x, ptrdiff_t n, int lanes) {                                      \
+        BINS_CHOOSE(bins_nan_##NAME, (x, n));                                                                       \
+    }                                                                                                               \
     static inline ptrdiff_t bins_select_##NAME(const REAL *x, ptrdiff_t n, const BinsCut *cut, const uint8_t *live, \
                                                REAL heavy, uint64_t first, uint64_t *out, int lanes) {              \
         BINS_CHOOSE(bins_select_##NAME, (x, n, cut, live, heavy, first, out));                                      \
-    }                                                                                                               \
-    static inline void bins_border_##NAME(const REAL *x, ptrdiff_t n, const BinsCut *cut, int32_t border,           \
-                                          REAL *below, REAL *above, int lanes) {                                    \
-        BINS_CHOOSE(bins_border_##NAME, (x, n, cut, border, below, above));                                         \
     }                                                                                                               \
     static inline ptrdiff_t bins_equal_##NAME(const REAL *x, const uint8_t *y, ptrdiff_t n, REAL value, int32_t K,  \
                                               uint32_t *counts, int lanes) {                                        \

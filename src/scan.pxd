@@ -21,6 +21,12 @@ from radix cimport real_t
 cdef extern from "lanes.h" nogil:
     int lanes_available()
     int lanes_sign_count(const uint32_t* a, int wide)
+    int lanes_low_bit64(uint64_t)
+    uint64_t lanes_gini_over(const int64_t* left, const int64_t* dot, int count, double first, double n, double squares,
+                             double limit, int wide)
+
+cdef enum:
+    GINI_ROWS = 1 << 25     # up to here sums of squares stay below 2^51
 
 
 cdef struct Best:
@@ -204,6 +210,65 @@ cdef inline void scan_pair(
     scan_pair_live(node, x, step, a, n, i, n, l1, feature, best)
 
 
+cdef inline void scan_table_live(
+    const Node* node, const real_t* x, Py_ssize_t step, const uint32_t* a, Py_ssize_t n,
+    Py_ssize_t start, Py_ssize_t stop, Py_ssize_t l1, Py_ssize_t feature, Best* best
+) noexcept nogil:
+    """``scan_pair_live`` for entropy and hypergeometric: whole counts index the table."""
+    cdef const double* T = node.T
+    cdef Py_ssize_t N1 = <Py_ssize_t> node.N[1], N0 = n - N1, l0, i
+    cdef double score, least = best.score
+    if stop > n - node.least:
+        stop = n - node.least
+    for i in range(start, stop):
+        l1 += a[i] >> 31
+        l0 = i + 1 - l1
+        score = (T[l0] + T[l1] - T[i + 1]) + (T[N0 - l0] + T[N1 - l1] - T[n - i - 1])
+        if score > least and i + 1 >= node.least and column_rises(x, step, node.mask, a[i], a[i + 1]):
+            best.score = least = score
+            best.feature = feature
+            best.position = i + 1
+            if (l0 == 0 or l1 == 0) and (l0 == N0 or l1 == N1):
+                best.perfect = 1
+                return
+
+
+cdef inline double largest(double a, double b) noexcept nogil:
+    return a if a > b else b
+
+
+cdef inline int table_is_dead(
+    const Node* node, Py_ssize_t n, Py_ssize_t l0, Py_ssize_t l1, Py_ssize_t zeros, Py_ssize_t ones, double score
+) noexcept nogil:
+    """``block_is_dead`` for entropy and hypergeometric; the corners share half of their terms."""
+    cdef const double* T = node.T
+    cdef Py_ssize_t N1 = <Py_ssize_t> node.N[1], N0 = n - N1, nl = l0 + l1
+    cdef double near0 = T[l0] + T[N0 - l0], near1 = T[l1] + T[N1 - l1]
+    cdef double far0 = T[l0 + zeros] + T[N0 - l0 - zeros], far1 = T[l1 + ones] + T[N1 - l1 - ones]
+    cdef double one = near0 + near1 - (T[nl] + T[n - nl])
+    cdef double two = far0 + far1 - (T[nl + zeros + ones] + T[n - nl - zeros - ones])
+    cdef double three = far0 + near1 - (T[nl + zeros] + T[n - nl - zeros])
+    cdef double four = near0 + far1 - (T[nl + ones] + T[n - nl - ones])
+    return largest(largest(one, two), largest(three, four)) < score - node.slack
+
+
+cdef inline void scan_table(
+    const Node* node, const real_t* x, Py_ssize_t step, const uint32_t* a, Py_ssize_t n,
+    Py_ssize_t feature, Best* best
+) noexcept nogil:
+    """``scan_pair`` for entropy and hypergeometric with a table."""
+    cdef Py_ssize_t i = 0, l1 = 0, ones
+    while i + 64 <= n:
+        ones = lanes_sign_count(a + i, node.wide)
+        if not table_is_dead(node, n, i - l1, l1, 64 - ones, ones, best.score):
+            scan_table_live(node, x, step, a, n, i, i + 64, l1, feature, best)
+            if best.perfect:
+                return
+        l1 += ones
+        i += 64
+    scan_table_live(node, x, step, a, n, i, n, l1, feature, best)
+
+
 # ---- many classes ---------------------------------------------------------------------------------------------------
 
 cdef inline void try_counts(
@@ -221,32 +286,53 @@ cdef inline void scan_many_gini(
     const Node* node, const real_t* x, Py_ssize_t step, const uint32_t* a, Py_ssize_t n,
     Py_ssize_t feature, Best* best
 ) noexcept nogil:
-    """Gini, any number of classes: the sums of squares change by 2 l_k + 1 and 2 r_k - 1 when one item moves."""
-    cdef double left = 0.0, right = 0.0, lk, rk, nl, nr
-    cdef Py_ssize_t i, k
+    """Gini, any number of classes, up to GINI_ROWS rows; whole numbers are kept where node.l and node.r lie.
+
+    When one item of class k moves left, sum l_k^2 grows by 2 l_k + 1 and 2 sum N_k l_k by 2 N_k.  These two sums are
+    written down for 32 positions, which are then compared with the best score together.
+    """
+    cdef int64_t* count = <int64_t*> node.l
+    cdef int64_t* double_N = <int64_t*> node.r
+    cdef int64_t left[32]
+    cdef int64_t dot[32]
+    cdef int64_t sum_left = 0, sum_dot = 0
+    cdef double squares = 0.0, l, r, nl, score
+    cdef Py_ssize_t i = 0, j, k, stop, last = n - node.least
+    cdef uint64_t over
     for k in range(node.K):
-        node.l[k] = 0.0
-        right += node.N[k] * node.N[k]
-    for i in range(n - node.least):
-        k = a[i] >> node.shift
-        lk = node.l[k]
-        rk = node.N[k] - lk
-        node.l[k] = lk + 1.0
-        left += 2.0 * lk + 1.0
-        right -= 2.0 * rk - 1.0
-        nl = i + 1
-        nr = n - nl
-        # Without division: score > best up to rounding, which the slack covers.
-        if left * nr + right * nl > (best.score - node.slack) * (nl * nr):
-            if i + 1 >= node.least and column_rises(x, step, node.mask, a[i], a[i + 1]):
-                try_counts(node, node.l, i + 1, feature, best)
+        count[k] = 0
+        double_N[k] = 2 * <int64_t> node.N[k]
+        squares += node.N[k] * node.N[k]
+    while i < last:
+        stop = 32 if i + 32 <= last else last - i
+        for j in range(stop):
+            k = a[i + j] >> node.shift
+            sum_left += 2 * count[k] + 1
+            sum_dot += double_N[k]
+            count[k] += 1
+            left[j] = sum_left
+            dot[j] = sum_dot
+        over = lanes_gini_over(left, dot, <int> stop, i + 1, n, squares, best.score - node.slack, node.wide)
+        while over:
+            j = lanes_low_bit64(over)
+            over &= over - 1
+            nl = i + j + 1
+            l = left[j]
+            r = squares - dot[j] + l
+            score = l / nl + r / (n - nl)
+            j += i
+            if score > best.score and j + 1 >= node.least and column_rises(x, step, node.mask, a[j], a[j + 1]):
+                best.score = score
+                best.feature = feature
+                best.position = j + 1
+        i += stop
 
 
 cdef inline double score_nearly(
     const Node* node, double left, double right, double dot, double nl, double nr
 ) noexcept nogil:
     """The score from running sums, up to rounding."""
-    if node.criterion == CHI2:
+    if node.criterion == CHI2 or node.criterion == GINI:
         return left / nl + right / nr
     if node.criterion == ORTHOGONALITY:
         return 1.0 - dot / sqrt(left * right)
@@ -265,7 +351,7 @@ cdef inline double start_sums(const Node* node, double* dot) noexcept nogil:
         node.l[k] = 0.0
         if node.criterion == CHI2:
             right += node.N[k]
-        elif node.criterion == ORTHOGONALITY:
+        elif node.criterion == ORTHOGONALITY or node.criterion == GINI:
             right += node.N[k] * node.N[k]
         else:
             right += look(node.criterion, node.T, node.N[k])
@@ -290,7 +376,7 @@ cdef inline void scan_many(
         if node.criterion == CHI2:
             left += (2.0 * lk + 1.0) / node.N[k]
             right -= (2.0 * rk - 1.0) / node.N[k]
-        elif node.criterion == ORTHOGONALITY:
+        elif node.criterion == ORTHOGONALITY or node.criterion == GINI:
             left += 2.0 * lk + 1.0
             right -= 2.0 * rk - 1.0
             dot += rk - lk - 1.0
@@ -403,9 +489,11 @@ cdef inline void scan_sorted(
         scan_weighted(node, x, step, a, n, missing, feature, best)
     elif node.K == 2 and (node.criterion == GINI or node.criterion == CHI2):
         scan_gini(node, x, step, a, n, feature, best)
+    elif node.K == 2 and node.T != NULL and (node.criterion == ENTROPY or node.criterion == HYPERGEOMETRIC):
+        scan_table(node, x, step, a, n, feature, best)
     elif node.K == 2:
         scan_pair(node, x, step, a, n, feature, best)
-    elif node.criterion == GINI:
+    elif node.criterion == GINI and n <= GINI_ROWS:
         scan_many_gini(node, x, step, a, n, feature, best)
     elif node.T != NULL and (node.criterion == ENTROPY or node.criterion == HYPERGEOMETRIC):
         scan_many_table(node, x, step, a, n, feature, best)

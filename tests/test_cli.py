@@ -23,7 +23,7 @@ from vcdim_core.results import Progress
 BAD_INPUT = [
     (["exact", "((..)x)", "-d", "4"], "expected '.', '(' or ')', got 'x' at position 5"),
     (["exact", "", "-d", "4"], "expected"),
-    (["exact", "(..)", "-d", "-1"], "expected d >= 0, got -1"),
+    (["exact", "(..)", "-d", "-1"], "expected binary >= 0, got -1"),
     (["structures", "-1"], "expected n_nodes >= 0, got -1"),
     (["structures", "--height", "7"], "expected height <= 6, got 7"),
     (["shatters", "(..)", "no/such/file.csv"], "No such file"),
@@ -88,11 +88,33 @@ def test_help_has_examples_exit_codes_and_json(command: str, capsys: pytest.Capt
     assert "--json" in out and f"  vcdim {command} " in out and "a limit was reached" in out
 
 
-@pytest.mark.parametrize("words", [[], ["guess"], ["exact", "(..)"], ["structures"], ["structures", "3", "--height=1"]])
+@pytest.mark.parametrize(
+    "words", [[], ["guess"], ["exact", "-d", "x"], ["structures"], ["structures", "3", "--height=1"]]
+)
 def test_usage_errors_exit_with_2(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         cli.main(words)
     assert capsys.readouterr().err.startswith("usage: vcdim")
+
+
+def test_a_search_without_features_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["exact", "(..)"]) == 2
+    assert "expected features: -d, --real" in capsys.readouterr().err
+
+
+def test_exact_on_other_kinds(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["exact", "((..).)", "--real", "2", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["vc"] == 5
+    assert cli.main(["exact", "(...)", "--multiway", "3", "3"]) == 0
+    assert "VC dimension 3: (...) on 2 multiway(3) features" in capsys.readouterr().out
+
+
+def test_resume(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    journal = str(tmp_path / "journal")
+    assert cli.main(["exact", "((..).)", "--real", "2", "--node-limit", "9", "--checkpoint", journal, "--json"]) == 3
+    capsys.readouterr()
+    assert cli.main(["resume", journal, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["vc"] == 5
 
 
 @pytest.mark.parametrize(("words", "message"), BAD_INPUT)

@@ -1,10 +1,18 @@
 """Growing: node by node against a plain grower and against scikit-learn; rules, multiway trees, threads."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
 import numpy as np
 import pytest
 import tree_oracles
 import tree_rivals
 
+import vcdim_core
 from vcdim_core import growing
 from vcdim_core.growing import grow_tree
 from vcdim_core.split import best_split, significance
@@ -108,7 +116,7 @@ def test_bits_and_lists_grow_the_same_tree(monkeypatch):
             y = rng.integers(0, n_classes, 700)
             bits = grow_tree(X, y, criterion, min_samples_leaf=2)
             with monkeypatch.context() as patch:
-                patch.setattr(growing, "_plant_bits", lambda data, rules: None)
+                patch.setattr(growing, "_plant_bits", lambda *arguments: None)
                 assert grow_tree(X, y, criterion, min_samples_leaf=2) == bits
 
 
@@ -239,6 +247,53 @@ def test_threads_change_nothing(jobs, monkeypatch):
         assert grow_tree(X, y, n_jobs=jobs) == grow_tree(X, y)
         assert grow_tree(X.round(0), y, n_jobs=jobs) == grow_tree(X.round(0), y)
         assert grow_tree(X, y, n_jobs=jobs, max_leaf_nodes=9) == grow_tree(X, y, max_leaf_nodes=9)
+        assert grow_tree(X.round(0), y, n_jobs=jobs, max_leaf_nodes=9) == grow_tree(X.round(0), y, max_leaf_nodes=9)
+        stopped = {"max_depth": 3, "criterion": "hypergeometric", "alpha": 0.3}
+        assert grow_tree(X.round(0), y, n_jobs=jobs, **stopped) == grow_tree(X.round(0), y, **stopped)
+
+
+LONG_CALLS = {
+    "sorted lists": "grow_tree(rng.normal(size=(400_000, 30)), rng.integers(0, 5, 400_000))",
+    "sorted lists, two threads": "grow_tree(rng.normal(size=(400_000, 30)), rng.integers(0, 5, 400_000), n_jobs=2)",
+    "columns of bits": "grow_tree(rng.integers(0, 16, (300_000, 30)).astype('f4'), rng.integers(0, 9, 300_000))",
+    "columns of bits, two threads": (
+        "grow_tree(rng.integers(0, 16, (300_000, 30)).astype('f4'), rng.integers(0, 9, 300_000), n_jobs=2)"
+    ),
+}
+INTERRUPTED = """
+import time
+import numpy as np
+from vcdim_core.growing import grow_tree
+rng = np.random.default_rng(0)
+def started(X, y, **options):
+    print("ready", flush=True)
+    try:
+        grow_tree(X, y, **options)
+    except KeyboardInterrupt:
+        print(repr(time.time()), flush=True)
+{call}
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent the POSIX way")
+@pytest.mark.parametrize("name", LONG_CALLS)
+def test_interrupt(name):
+    code = INTERRUPTED.format(call=LONG_CALLS[name].replace("grow_tree", "started", 1))
+    environment = os.environ | {"PYTHONPATH": str(Path(vcdim_core.__file__).parent.parent)}
+    command = [sys.executable, "-P", "-c", code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as child:
+        assert child.stdout.readline() == "ready\n"
+        time.sleep(0.2)
+        assert child.poll() is None, "ended before it could be interrupted"
+        sent = time.time()
+        child.send_signal(signal.SIGINT)
+        try:
+            answered = child.communicate(timeout=30)[0]
+        finally:
+            child.kill()
+    latency = float(answered) - sent
+    print(f"{name}: answered after {1000 * latency:.0f} ms")
+    assert latency < 2
 
 
 # Multiway trees

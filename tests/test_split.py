@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from vcdim_core import split as module
+from vcdim_core import _table as module
 from vcdim_core.split import Split, best_split, significance, table_gain
 
 CRITERIA = ("error", "gini", "entropy", "gain_ratio", "chi2", "orthogonality", "hypergeometric")
@@ -202,9 +202,9 @@ def test_histograms_find_what_sorting_finds(criterion, dtype, monkeypatch):
         signal = np.argsort(np.argsort(X[:, 0] + (0 if trial % 3 else rng.normal(size=m)), kind="stable"))
         for n_classes in (2, 5) if criterion == "gini" else (2,):
             y = signal * n_classes // m
-            monkeypatch.setattr(module, "_BINNED", 0)
+            monkeypatch.setattr(module, "MANY", 0)
             binned = best_split(X, y, criterion)
-            monkeypatch.setattr(module, "_BINNED", 10**9)
+            monkeypatch.setattr(module, "MANY", 10**9)
             assert binned == best_split(X, y, criterion)
 
 

@@ -10,22 +10,10 @@
     (7, 13)
 """
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING
-
-from .exact import (
-    dichotomies,
-    exact_vc,
-    growth_function,
-    is_shattered,
-    partitioning_function,
-    realize,
-    search_vc,
-    unrealised,
-)
-from .features import Features, as_features
-from .results import Progress, SearchLimit, SearchStats, VCResult
-from .structures import LEAF, STUMP, Structure, as_structure, comb, full, join, structures, structures_of_height
 
 if TYPE_CHECKING:
     from . import atlas as atlas
@@ -40,15 +28,54 @@ if TYPE_CHECKING:
         vc_lower_bound,
         vc_upper_bound,
     )
+    from .exact import (
+        dichotomies,
+        exact_vc,
+        growth_function,
+        is_shattered,
+        partitioning_function,
+        realize,
+        search_vc,
+        unrealised,
+    )
+    from .features import Features, as_features
     from .growing import grow_tree
+    from .results import Progress, SearchLimit, SearchStats, VCResult
     from .risk import mdl_bound, shawe_taylor_bound, srm_bound, vapnik_bound
     from .split import Split, best_split
+    from .structures import LEAF, STUMP, Structure, as_structure, comb, full, join, structures, structures_of_height
     from .trees import Tree
+    from .verify import verify
 
 __version__ = "0.1.0"
 
-# Imported when first asked for, so that a program that needs one part does not wait for the others.
+# Imported when first asked for, so that a program that needs one part does not wait for the others, and so that the
+# checker of certificates runs without NumPy and without the engine.
 _LATER = {
+    "exact": (
+        "dichotomies",
+        "exact_vc",
+        "growth_function",
+        "is_shattered",
+        "partitioning_function",
+        "realize",
+        "search_vc",
+        "unrealised",
+    ),
+    "features": ("Features", "as_features"),
+    "results": ("Progress", "SearchLimit", "SearchStats", "VCResult"),
+    "structures": (
+        "LEAF",
+        "STUMP",
+        "Structure",
+        "as_structure",
+        "comb",
+        "full",
+        "join",
+        "structures",
+        "structures_of_height",
+    ),
+    "verify": ("verify",),
     "bounds": (
         "Bracket",
         "estimate_vc_aslan",
@@ -110,6 +137,7 @@ __all__ = [
     "vc_bracket",
     "vc_lower_bound",
     "vc_upper_bound",
+    "verify",
 ]
 
 
@@ -117,10 +145,22 @@ def __getattr__(name: str) -> object:
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = import_module(f".{_MODULE_OF[name]}", __name__)
-    value = module if _MODULE_OF[name] == name else getattr(module, name)
+    value = getattr(module, name, module)  # a part that is a module has nothing of its own name
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_MODULE_OF})
+
+
+class _Package(ModuleType):
+    """A package whose functions are not hidden by the modules of the same name that they live in."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if isinstance(value, ModuleType) and _MODULE_OF.get(name) == name:
+            value = getattr(value, name, value)
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

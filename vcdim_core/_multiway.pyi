@@ -16,6 +16,13 @@ def grow(
     lightest: float,
     min_gain: float,
     alpha: float,
-) -> tuple[list[int], list[int], list[npt.NDArray[np.float64]], list[float], list[int]]: ...
+) -> tuple[
+    npt.NDArray[np.int32],
+    npt.NDArray[np.int64],
+    npt.NDArray[np.float64],
+    npt.NDArray[np.float64],
+    npt.NDArray[np.int64],
+    npt.NDArray[np.int64],
+]: ...
 
 __test__: dict[str, Any]

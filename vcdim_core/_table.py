@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import _split
+from . import _bins, _split
 from ._validation import check_choice
 
 CRITERIA = ("error", "gini", "entropy", "gain_ratio", "chi2", "orthogonality", "hypergeometric")
 """Names of the split criteria; the position is the code that the kernels use."""
+
+MANY = 4096
+"""Rows from which histograms beat sorting (measured on normal data, 20 features)."""
 
 KINDS = ("real", "binary", "ordinal", "nominal", "multiway")
 """What a feature may be."""
@@ -44,6 +47,8 @@ class Data:
     """Test of each feature: THRESHOLD, ONE, SUBSET or MULTIWAY."""
     has_missing: bool
     """Whether X holds a NaN."""
+    ranges: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None
+    """Smallest and largest value of each feature, where they were found on the way."""
 
     @property
     def shift(self) -> int:
@@ -193,14 +198,24 @@ def prepare(
         matrix, codes, weights = _drop_weightless(matrix, codes, weights)
     if any(kind != "real" for kind in kinds):
         check_values(matrix, kinds)
-    has_missing = math.isnan(matrix.min())
+    has_missing, ranges = _look(matrix)
     if has_missing and missing == "raise":
         raise ValueError('expected X without missing values, got nan (missing="best" sends them to the better side)')
     if classes.size > 2 and bool((tests == SUBSET).any()):
         raise ValueError(f"expected two classes for subset splits, got {classes.size}")
-    data = Data(matrix, codes, classes, weights, kinds, tests, has_missing)
+    data = Data(matrix, codes, classes, weights, kinds, tests, has_missing, ranges)
     check_rows(m, data.shift)
     return data
+
+
+def _look(
+    X: npt.NDArray[Any],
+) -> tuple[bool, tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None]:
+    """Whether X holds a NaN; and, if it is large and does not, the range of each feature from the same pass."""
+    if X.shape[0] < MANY:
+        return math.isnan(X.min()), None
+    lows, highs = np.empty(X.shape[1]), np.empty(X.shape[1])
+    return (False, (lows, highs)) if _bins.ranges(X, lows, highs) else (True, None)
 
 
 def check_rows(m: int, shift: int) -> None:

@@ -108,7 +108,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_optional_commands(commands: Any) -> None:
     """Add the commands of other modules; one whose extra is not installed is left out."""
-    for name in ("bounds", "grow", "atlas"):
+    for name in ("bounds", "grow", "atlas", "verify"):
         try:
             module = importlib.import_module(f"{__package__}.cli_{name}")
         except ImportError:
@@ -250,14 +250,20 @@ def _add_reproduce_command(commands: Any) -> None:
         "reproduce",
         "compute a published figure again",
         "figure6: Yildiz 2012, Figure 6: the lower bound beside the exact VC dimension of every structure up to a\n"
-        "height, and whether the paper's two conclusions hold (largest difference 1; about 70 % equal).",
+        "height, and whether the paper's two conclusions hold (largest difference 1; about 70 % equal).\n\n"
+        "figure2: Yildiz 2011, Figure 2: the VC dimension of the node models, measured by experiment.\n\n"
+        "omnivariate: Yildiz 2011: omnivariate trees by four selections beside LDA, QDA and a linear SVM on 5 x 2\n"
+        "folds of generated data, those of scikit-learn, and the CSV files of a folder (column class).",
         "  vcdim reproduce figure6 --d 3 4\n"
-        "  vcdim reproduce figure6 --time-limit 10 -o figure6.png figure6.csv\n",
+        "  vcdim reproduce figure6 --time-limit 10 -o figure6.png figure6.csv\n"
+        "  vcdim reproduce omnivariate --sets twonorm iris\n"
+        "  vcdim reproduce omnivariate --sets --data FOLDER -o folds.csv levels.png\n",
         _run_reproduce,
     )
-    parser.add_argument("figure", choices=("figure6",), help="which figure")
+    parser.add_argument("figure", choices=("figure2", "figure6", "omnivariate"), help="which figure or experiment")
     parser.add_argument(
-        "--d", type=int, nargs="+", default=[3, 4, 5, 6], metavar="D", help="numbers of features (default: 3 4 5 6)"
+        "--d", type=int, nargs="+", metavar="D",
+        help="numbers of features (default: 3 4 5 6; figure2: 1 to 20, and 1 to 10 for quadratic nodes)",
     )
     parser.add_argument("--height", type=int, default=4, metavar="H", help="largest height (default: 4)")
     _add_orientation(parser)
@@ -268,6 +274,17 @@ def _add_reproduce_command(commands: Any) -> None:
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="number of threads (default: 1)")
     parser.add_argument(
         "-o", "--output", type=Path, nargs="+", default=[], metavar="FILE", help="write .png, .svg, .pdf or .csv files"
+    )
+    parser.add_argument(
+        "--bound-rows", choices=("node", "all"), default="node", help="omnivariate: rows that count in the risk bound"
+    )
+    parser.add_argument("--data", type=Path, metavar="FOLDER", help="omnivariate: CSV files with a column class")
+    parser.add_argument(
+        "--sets", nargs="*", metavar="NAME",
+        help="omnivariate: which of ringnorm twonorm breast_cancer iris wine digits (default: all)",
+    )
+    parser.add_argument(
+        "--rows", type=int, default=7400, metavar="N", help="omnivariate: points of generated data (default: 7400)"
     )
 
 
@@ -469,9 +486,13 @@ def _run_reproduce(args: argparse.Namespace) -> int:
 
     for path in args.output:  # what is wrong with a file is to be found out before a long search
         check_output(path)
+    if args.figure == "omnivariate":
+        return _run_omnivariate(args)
+    if args.figure == "figure2":
+        return _run_figure2(args)
     with ProgressLine() as line:
         figure = figure6(
-            args.d,
+            [3, 4, 5, 6] if args.d is None else args.d,
             height=args.height,
             orientation=args.orientation,
             time_limit=args.time_limit,
@@ -482,6 +503,36 @@ def _run_reproduce(args: argparse.Namespace) -> int:
         figure.save(path)
     print(json.dumps(figure.as_dict()) if args.json else figure)
     return EXIT_LIMIT if figure.claims().n_open else EXIT_OK
+
+
+def _run_figure2(args: argparse.Namespace) -> int:
+    from .reproduce.figure2 import figure2
+
+    with ProgressLine() as line:
+        figure = figure2(
+            args.d, n_jobs=args.jobs, progress=lambda done, total: line.show(f"{done}/{total} estimates")
+        )
+    for path in args.output:
+        figure.save(path)
+    print(json.dumps(figure.as_dict()) if args.json else figure)
+    return EXIT_OK
+
+
+def _run_omnivariate(args: argparse.Namespace) -> int:
+    from .reproduce.omnivariate import MADE, omnivariate, read_folder
+
+    data = [*(MADE if args.sets is None else args.sets), *(read_folder(args.data) if args.data else [])]
+    if not data:
+        raise ValueError("expected a data set, got none: give --sets or --data")
+    with ProgressLine() as line:
+        result = omnivariate(
+            data, rows=args.rows, bound_rows=args.bound_rows, n_jobs=args.jobs,
+            progress=lambda done, total: line.show(f"{done}/{total} divisions"),
+        )  # fmt: skip
+    for path in args.output:
+        result.save(path)
+    print(json.dumps(result.as_dict()) if args.json else result)
+    return EXIT_OK
 
 
 # Printing

@@ -20,7 +20,7 @@ from ._problem import (
     no_limits,
 )
 from ._progress import Printer
-from ._quick_bounds import counting_bound, lower_sample
+from ._quick_bounds import counting_bound, lower_orders, lower_sample
 from ._validation import check_int, check_number
 from ._witness import find_witness
 from .features import Features, as_features
@@ -200,6 +200,9 @@ class _Search:
         if problem.is_cube:
             codes = lower_sample(problem.structure, problem.features.binary)
             self.witness = _cube_points(codes, problem.features.binary)
+        elif problem.features.real and problem.structure.is_binary:
+            rest = (0,) * (problem.features.n_features - problem.features.real)
+            self.witness = [point + rest for point in lower_orders(problem.structure, problem.features.real)]
         self.lower = len(self.witness)
         self.looked_for_witness = False
         self.keep_all = False  # drop no orbit that could be extended, whatever the target

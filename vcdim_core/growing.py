@@ -14,7 +14,7 @@ import numpy.typing as npt
 from . import _bitgrow, _flatten, _grow, _multiway
 from ._table import CRITERIA, MULTIWAY, ONE, SUBSET, Data, check_values, prepare
 from ._validation import check_choice, check_int, check_number
-from .trees import Tree, tree_from_arrays
+from .trees import Tree, multiway_tree, tree_from_arrays
 
 _UNLIMITED = 2**62
 
@@ -101,7 +101,8 @@ def grow_tree(
     does not depend on ``n_jobs``.
 
     Cost: O(d m log m) for sorting, then O(d m) per level; features with at most 32 whole-number values are not sorted
-    but kept as columns of bits.  Extra memory: 4 bytes per entry of X, and 21 bytes per row.
+    but kept as columns of bits.  Extra memory: 4 bytes per entry of X and 21 bytes per row while growing (5 more per
+    row and thread), then what the tree takes, for a moment twice.
 
     References
     ----------
@@ -132,6 +133,7 @@ def grow_tree(
     rest = {
         "classes": data.classes, "n_features": data.X.shape[1], "takes_missing": missing == "best",
         "feature_names": feature_names, "categories": categories, "criterion": criterion,
+        "weighted": data.weights is not None,
     }  # fmt: skip
     if feature_names is not None and len(feature_names) != data.X.shape[1]:
         raise ValueError(f"expected {data.X.shape[1]} feature names, got {len(feature_names)}")
@@ -168,30 +170,81 @@ def _rules(
 def _grow_binary(data: Data, rules: _Rules, jobs: int) -> dict[str, npt.NDArray[Any]]:
     """Run the kernel that fits the data."""
     if data.weights is None and not data.has_missing and not (data.tests == SUBSET).any():
-        planted = _plant_bits(data, rules)
-        if planted is not None:
-            planted.run()
-            return _flatten.arrays(planted.address())
+        threads = min(jobs, data.X.shape[0] // _SHARED)
+        if threads < 2:
+            planted = _plant_bits(data, rules, None, 1)
+            if planted is not None:
+                planted.run()
+                return _flattened(planted)
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                planted = _plant_bits(data, rules, pool, threads)
+                if planted is not None:
+                    try:
+                        _share_bits(pool, planted, data.X.shape[0], threads, rules.max_leaves == 0)
+                    except BaseException:
+                        planted.halt()
+                        raise
+                    return _flattened(planted)
     return _grow_lists(data, rules, jobs)
 
 
-def _plant_bits(data: Data, rules: _Rules) -> _bitgrow.BitGrower | None:
+def _flattened(grower: _bitgrow.BitGrower | _grow.Grower) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of a grown tree; what growing took is given back before they are made."""
+    grower.release()
+    return _flatten.arrays(grower.address())
+
+
+def _plant_bits(data: Data, rules: _Rules, pool: ThreadPoolExecutor | None, jobs: int) -> _bitgrow.BitGrower | None:
     """A grower on columns of bits, or None where some feature has too many values or others than whole numbers."""
     m, d = data.X.shape
     # A look at a few rows spares real data the pass over everything.
     sample = data.X[:: max(1, m // 16)]
     if bool((sample != np.floor(sample)).any()) or float(sample.max() - sample.min()) > 1e6:
         return None
+    run: Any = map if pool is None else pool.map
+    rows = [slice(m * part // jobs, m * (part + 1) // jobs) for part in range(jobs)]
+    low, high = data.ranges if data.ranges is not None else (data.X.min(axis=0), data.X.max(axis=0))
+    low = low.astype(np.float64, copy=False)
+    sizes = high - low + 1
+    if not sizes.max() <= _CODES or int(np.where(data.tests == ONE, sizes, sizes - 1).sum()) > 16 * d:
+        return None
     codes = np.empty((d, m), dtype=np.uint8)
-    sizes, lows = np.empty(d, dtype=np.int32), np.empty(d)
-    if not _bitgrow.encode(data.X, codes, sizes, lows, _CODES):
+    if not all(run(lambda part: _bitgrow.encode(data.X[rows[part]], low, codes[:, rows[part]]), range(jobs))):
         return None
-    if int(np.where(data.tests == ONE, sizes, sizes - 1).sum()) > 16 * d:
-        return None
-    return _bitgrow.BitGrower(
-        codes, sizes, lows, data.tests, data.codes, int(data.classes.size), rules.criterion, rules.least,
-        rules.max_depth, rules.max_leaves, rules.min_split, rules.min_gain, rules.alpha,
+    grower = _bitgrow.BitGrower(
+        codes, sizes.astype(np.int32), low, data.tests, data.codes, int(data.classes.size), rules.criterion,
+        rules.least, rules.max_depth, rules.max_leaves, rules.min_split, rules.min_gain, rules.alpha,
+        jobs + 1 if jobs > 1 else 1,
     )  # fmt: skip
+    cuts = [d * part // jobs for part in range(jobs + 1)]
+    list(run(grower.plant_columns, cuts[:-1], cuts[1:]))
+    grower.plant()
+    return grower
+
+
+def _share_bits(pool: ThreadPoolExecutor, grower: _bitgrow.BitGrower, m: int, jobs: int, depth_first: bool) -> None:
+    """Share the work out: the children of large nodes, wave by wave, then whole subtrees."""
+    limit = max(m // (8 * jobs), _SHARED)
+    threads = list(range(1, jobs + 1))
+
+    def with_thread(method: Any, places: Any) -> None:
+        def one(place: int) -> None:
+            thread = threads.pop()
+            try:
+                method(thread, place)
+            finally:
+                threads.append(thread)
+
+        for future in [pool.submit(one, place) for place in places]:
+            future.result()
+
+    while count := grower.wave(limit):
+        with_thread(grower.build, range(count))
+        grower.close()
+    if depth_first:
+        with_thread(grower.grow_subtree, grower.subtrees())
+        grower.join()
 
 
 def _grow_lists(data: Data, rules: _Rules, jobs: int) -> dict[str, npt.NDArray[Any]]:
@@ -215,7 +268,7 @@ def _grow_lists(data: Data, rules: _Rules, jobs: int) -> dict[str, npt.NDArray[A
             except BaseException:
                 grower.halt()
                 raise
-    return _flatten.arrays(grower.address())
+    return _flattened(grower)
 
 
 def _share(pool: ThreadPoolExecutor, grower: _grow.Grower, m: int, d: int, jobs: int, depth_first: bool) -> None:
@@ -268,43 +321,9 @@ def _grow_multiway(data: Data, rules: _Rules, rest: dict[str, Any]) -> Tree:
         codes[feature] = place.reshape(-1)
         values.append(found.astype(np.float64))
     arity = np.array([found.size for found in values], dtype=np.int32)
-    feature_of, rows, value, gain, parents = _multiway.grow(
+    grown: list[npt.NDArray[Any]] = list(_multiway.grow(
         codes, arity, data.codes, data.weights, int(data.classes.size), rules.criterion, rules.max_depth,
         rules.min_split, rules.least, rules.lightest, rules.min_gain, rules.alpha,
-    )  # fmt: skip
-    return _wrap_multiway(feature_of, rows, value, gain, parents, values, rest)
-
-
-def _wrap_multiway(
-    feature_of: list[int], rows: list[int], value: list[npt.NDArray[np.float64]], gain: list[float],
-    parents: list[int], values: list[npt.NDArray[np.float64]], rest: dict[str, Any],
-) -> Tree:  # fmt: skip
-    """Number the nodes in preorder and build the Tree."""
-    children: list[list[int]] = [[] for _ in feature_of]
-    for node, parent in enumerate(parents):
-        if parent >= 0:
-            children[parent].append(node)
-    order, pending = [], [0]
-    while pending:
-        node = pending.pop()
-        order.append(node)
-        pending.extend(reversed(children[node]))
-    place = {node: at for at, node in enumerate(order)}
-    missing = []
-    for node in order:
-        below = [rows[child] for child in children[node]]
-        absent = bool(below) and bool(np.isnan(values[feature_of[node]][-1]))
-        missing.append(-1 if not below else len(below) - 1 if absent else below.index(max(below)))
-    made = Tree(
-        [feature_of[node] for node in order],
-        [MULTIWAY if children[node] else 0 for node in order],
-        np.zeros(len(order)),
-        [[place[child] for child in children[node]] for node in order],
-        np.array([value[node] for node in order]),
-        rest["classes"], rest["n_features"],
-        sets=[values[feature_of[node]].tolist() if children[node] else [] for node in order],
-        missing=missing, n_samples=[rows[node] for node in order], gain=[gain[node] for node in order],
-        takes_missing=rest["takes_missing"], feature_names=rest["feature_names"], categories=rest["categories"],
-        criterion=rest["criterion"],
-    )  # fmt: skip
-    return made
+    ))  # fmt: skip
+    del codes
+    return multiway_tree(grown, values, **rest)

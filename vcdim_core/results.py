@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from .features import Features
 from .structures import Structure
@@ -150,6 +151,13 @@ class VCResult:
                 self,
             )
         return self.lower
+
+    @property
+    def certificate(self) -> dict[str, Any]:
+        """Why this is so, as JSON that `vcdim_core.verify` checks; see `certificates.build_certificate`."""
+        from .certificates import certificate_of
+
+        return certificate_of(self)
 
     def __str__(self) -> str:
         value = f"{self.lower}" if self.exact else f"between {self.lower} and {self.upper}"

@@ -67,7 +67,7 @@ def srm_bound(
     n : int
         Sample size N, at least 1.
     a1, a2 : float, default=0.1, 2.0
-        Constants > 0. Yildiz (2012) found 0.1 and 2.0 by cross-validation; Yildiz and Alpaydin (2011) use 0.2 and 0.8;
+        Constants > 0. Yildiz (2012) found 0.1 and 2.0 by cross-validation; Yildiz (2011) uses 0.2 and 0.8;
         the worst case of the theory is 4 and 2.
     nu : float, optional
         Probability of failure in (0, 1]; :math:`1/\sqrt N` if not given, as Cherkassky and Mulier recommend.
@@ -99,7 +99,8 @@ def srm_bound(
     References
     ----------
     V. Cherkassky and F. Mulier, Learning from Data, Wiley 1998. O. T. Yildiz, On the VC-dimension of univariate
-    decision trees, ICPRAM 2012. O. T. Yildiz, Omnivariate trees with structural risk minimisation, 2011.
+    decision trees, ICPRAM 2012. O. T. Yildiz, Model selection in omnivariate decision trees using structural risk
+    minimization, Information Sciences 181, 2011.
 
     Examples
     --------

@@ -15,9 +15,6 @@ from . import _bins, _split
 from ._table import CRITERIA, MULTIWAY, THRESHOLD, Data, as_matrix, prepare
 from ._validation import check_choice, check_int
 
-_BINNED = 4096
-"""Rows from which histograms beat sorting (measured on normal data, 20 features)."""
-
 
 @dataclass(frozen=True, slots=True)
 class Split:
@@ -182,13 +179,13 @@ def _search(data: Data, criterion: int, least: int, jobs: int) -> tuple[Any, ...
     cuts = [d * part // min(jobs, d) for part in range(min(jobs, d) + 1)]
 
     binned = (
-        data.X.shape[0] >= _BINNED and not general and not data.tests.any()
+        data.ranges is not None and not general and not data.tests.any()
         and (data.classes.size == 2 or (data.classes.size <= 256 and criterion == CRITERIA.index("gini")))
     )  # fmt: skip
 
     def part(first: int, last: int) -> tuple[Any, ...] | None:
-        if binned:
-            return _bins.search(data.X, data.codes, int(data.classes.size), criterion, least, first, last)
+        if binned and data.ranges is not None:
+            return _bins.search(data.X, data.codes, *data.ranges, int(data.classes.size), criterion, least, first, last)
         return _split.search(
             data.X, data.codes, data.weights, data.tests, int(data.classes.size), criterion, least, general, data.shift,
             first, last,

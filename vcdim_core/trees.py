@@ -481,7 +481,7 @@ def _rebuild(*state: Any) -> Tree:
 def tree_from_arrays(arrays: Mapping[str, npt.NDArray[Any]], **rest: Any) -> Tree:
     """Return the binary tree that a growing kernel described.
 
-    ``rest`` gives classes, n_features, takes_missing, feature_names, categories and criterion.
+    ``rest`` gives classes, n_features, takes_missing, feature_names, categories, criterion and weighted.
     """
     left, right = arrays["left"], arrays["right"]
     inner = left >= 0
@@ -492,20 +492,71 @@ def tree_from_arrays(arrays: Mapping[str, npt.NDArray[Any]], **rest: Any) -> Tre
     child[0::2], child[1::2] = left[places], right[places]
     sizes = arrays["set_end"] - arrays["set_start"]
     set_starts = np.zeros(left.size + 1, dtype=np.int64)
-    np.cumsum(sizes, out=set_starts[1:])
+    if sizes.size:
+        np.cumsum(sizes, out=set_starts[1:])
     # Sets were stored in order of creation; gather them node by node, ascending.
     sets = np.empty(int(set_starts[-1]))
     for node in np.flatnonzero(sizes).tolist():
         stored = arrays["sets"][arrays["set_start"][node] : arrays["set_end"][node]]
         sets[set_starts[node] : set_starts[node + 1]] = np.sort(stored)
-    weight = _row_sums(arrays["value"])
+    # Rows that all count once are their own weight.
+    weight = _row_sums(arrays["value"]) if rest["weighted"] else arrays["n_samples"]
     heavier = np.where(weight[left] >= weight[right], 0, 1)
     missing = np.where(inner, np.where(arrays["missing_left"] < 0, heavier, 1 - arrays["missing_left"]), -1)
+    for array in (*arrays.values(), starts, child, set_starts, sets):
+        array.flags.writeable = False  # nobody else holds them, so that the tree need not copy them
     return _rebuild(
         arrays["feature"], arrays["test"], arrays["threshold"], starts, child, set_starts, sets, missing,
         arrays["value"], arrays["n_samples"], arrays["gain"], rest["classes"], rest["n_features"],
         rest["takes_missing"], False, rest["feature_names"], rest["categories"], rest["criterion"],
     )  # fmt: skip
+
+
+def multiway_tree(
+    grown: list[npt.NDArray[Any]], values: Sequence[npt.NDArray[np.float64]], **rest: Any
+) -> Tree:
+    """Return the multiway tree that ``_multiway.grow`` described; ``values`` lists those of each feature.
+
+    ``rest`` as for `tree_from_arrays`.  Empties ``grown``, so that no array is held twice.
+    """
+    place = grown.pop()
+    first, gain, value, rows, feature = (_in_order(grown.pop(), place) for _ in range(5))
+    inner = np.flatnonzero(feature >= 0)
+    counts = np.array([found.size for found in values], dtype=np.int64)[feature[inner]]
+    starts = np.zeros(feature.size + 1, dtype=np.int64)
+    starts[inner + 1] = counts
+    np.cumsum(starts, out=starts)
+    before = starts[inner]
+    # The children of a node were made together: first, first + 1, ...
+    child = np.repeat(first[inner] - before, counts)
+    child += np.arange(starts[-1])
+    np.take(place, child, out=child)
+    del place, first
+    sets = np.concatenate([values[f] for f in feature[inner].tolist()]) if inner.size else np.empty(0)
+    missing = np.full(feature.size, -1, dtype=np.int32)
+    if inner.size:
+        below = rows[child]
+        largest = np.flatnonzero(below == np.repeat(np.maximum.reduceat(below, before), counts))
+        absent = np.isnan(sets[before + counts - 1])
+        missing[inner] = np.where(absent, counts - 1, largest[np.searchsorted(largest, before)] - before)
+    for array in (starts, child, sets, missing):
+        array.flags.writeable = False
+    test = np.where(feature >= 0, MULTIWAY, 0).astype(np.int8)
+    made = _rebuild(
+        feature, test, np.zeros(feature.size), starts, child, starts, sets, missing, value, rows, gain,
+        rest["classes"], rest["n_features"], rest["takes_missing"], False, rest["feature_names"], rest["categories"],
+        rest["criterion"],
+    )  # fmt: skip
+    made.check()
+    return made
+
+
+def _in_order(array: npt.NDArray[Any], place: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+    """The entries of an array of nodes in the order of their places, read-only."""
+    out = np.empty_like(array)
+    out[place] = array
+    out.flags.writeable = False
+    return out
 
 
 def _row_sums(value: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -526,7 +577,11 @@ def _as_rows(rows: Sequence[Sequence[Any]], dtype: Any) -> tuple[npt.NDArray[np.
 
 
 def _frozen(array: Any, dtype: Any) -> npt.NDArray[Any]:
-    """A read-only contiguous copy."""
+    """A read-only contiguous copy; an array that is so already serves as it is."""
+    if isinstance(array, np.ndarray) and dtype is not None and array.dtype == dtype:
+        flags = array.flags
+        if flags.owndata and flags.c_contiguous and not flags.writeable:
+            return array
     out = np.array(array, dtype=dtype, order="C")
     out.flags.writeable = False
     return out

@@ -10,5 +10,7 @@ except ImportError as _error:  # pragma: no cover - depends on the installation
     ) from _error
 
 from .classifier import TreeClassifier
+from .omnivariate import NodeClassifier, OmnivariateTreeClassifier
+from .uniform_design import VCEstimate, estimate_vc
 
-__all__ = ["TreeClassifier"]
+__all__ = ["NodeClassifier", "OmnivariateTreeClassifier", "TreeClassifier", "VCEstimate", "estimate_vc"]
