@@ -356,6 +356,30 @@ def test_general_engine_finds_the_same_orbits_on_the_cube(orientation: str) -> N
                 assert shattered_levels(KindsEngine(problem)) == shattered_levels(CubeEngine(problem)), problem
 
 
+def forms_of(level: Any) -> list[bytes]:
+    data, size = level.form_bytes(), len(level.form_bytes()) // max(level.n_orbits, 1)
+    return sorted(data[i : i + size] for i in range(0, len(data), size or 1))
+
+
+@pytest.mark.parametrize("orientation", ORIENTATIONS)
+def test_pruning_loses_no_shattered_sample(orientation: str) -> None:
+    for features in (
+        Features(real=2), Features(ordinal=[3, 3]), Features(nominal=[3, 3]), Features(real=1, binary=1, nominal=[3]),
+        Features(binary=1, ordinal=[3], multiway=[2]), Features(nominal=[6]),
+    ):  # fmt: skip
+        engine = KindsEngine(Problem.checked("((..).)", features, orientation))
+        with team(engine, no_limits(), 1) as members:
+            pruned = everything = engine.first()
+            while pruned.n_orbits:
+                parents, pruned = pruned, next_level(members, pruned, lambda done: None)
+                everything = next_level(members, everything, lambda done: None)
+                assert forms_of(pruned) == forms_of(everything)
+                if pruned.n_orbits:
+                    engine.prune(members, parents, pruned, 1, lambda: None)
+                    engine.open(everything)
+            assert everything.n_points > 2
+
+
 @pytest.mark.parametrize("orientation", ORIENTATIONS)
 def test_general_engine_finds_the_same_values_on_the_cube(orientation: str, monkeypatch: pytest.MonkeyPatch) -> None:
     tasks = [(s, d) for n in range(1, 6) for s in vc.structures(n) for d in range(1, 5)]
