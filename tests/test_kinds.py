@@ -198,13 +198,21 @@ def test_one_sample_agrees_with_the_oracle(data: st.DataObject) -> None:
     missing = vc.unrealised(structure, X, **options)
     assert (missing is None) == (count == 2 ** len(sample))
     assert missing is None or not oracle.realises(sample, missing)
-    if sample:
-        labels = data.draw(st.lists(st.integers(0, 2), min_size=len(sample), max_size=len(sample)))
-        tree = vc.realize(structure, X, labels, **options)
-        assert (tree is not None) == oracle.realises(sample, labels)
-        if tree is not None:
-            assert tree.predict(X).tolist() == labels
-            oracle.check_tree(tree, sample, labels)
+
+
+@QUICK
+@given(st.data())
+def test_realize_gives_a_tree_or_none_as_the_oracle_says(data: st.DataObject) -> None:
+    features, structure, orientation, nominal = case = data.draw(problems())
+    sample = data.draw(samples_on(features, 5).filter(len))
+    oracle = oracle_of(*case)
+    X = np.array(sample, dtype=float).reshape(len(sample), features.n_features)
+    labels = data.draw(st.lists(st.integers(0, 2), min_size=len(sample), max_size=len(sample)))
+    tree = vc.realize(structure, X, labels, features=features, orientation=orientation, nominal_splits=nominal)
+    assert (tree is not None) == oracle.realises(sample, labels)
+    if tree is not None:
+        assert tree.predict(X).tolist() == labels
+        oracle.check_tree(tree, sample, labels)
 
 
 # Golden values
@@ -346,6 +354,30 @@ def test_general_engine_finds_the_same_orbits_on_the_cube(orientation: str) -> N
             for d in range(1, 5 if n_nodes < 4 else 4):
                 problem = Problem.checked(structure, Features(binary=d), orientation)
                 assert shattered_levels(KindsEngine(problem)) == shattered_levels(CubeEngine(problem)), problem
+
+
+def forms_of(level: Any) -> list[bytes]:
+    data, size = level.form_bytes(), len(level.form_bytes()) // max(level.n_orbits, 1)
+    return sorted(data[i : i + size] for i in range(0, len(data), size or 1))
+
+
+@pytest.mark.parametrize("orientation", ORIENTATIONS)
+def test_pruning_loses_no_shattered_sample(orientation: str) -> None:
+    for features in (
+        Features(real=2), Features(ordinal=[3, 3]), Features(nominal=[3, 3]), Features(real=1, binary=1, nominal=[3]),
+        Features(binary=1, ordinal=[3], multiway=[2]), Features(nominal=[6]),
+    ):  # fmt: skip
+        engine = KindsEngine(Problem.checked("((..).)", features, orientation))
+        with team(engine, no_limits(), 1) as members:
+            pruned = everything = engine.first()
+            while pruned.n_orbits:
+                parents, pruned = pruned, next_level(members, pruned, lambda done: None)
+                everything = next_level(members, everything, lambda done: None)
+                assert forms_of(pruned) == forms_of(everything)
+                if pruned.n_orbits:
+                    engine.prune(members, parents, pruned, 1, lambda: None)
+                    engine.open(everything)
+            assert everything.n_points > 2
 
 
 @pytest.mark.parametrize("orientation", ORIENTATIONS)

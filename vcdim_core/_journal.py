@@ -73,10 +73,9 @@ class Journal:
         """Read what is there, and cut off a torn end; write the first line of a new file."""
         size = os.fstat(self.file).st_size
         # One descriptor only: the lock would end when another one of the same file is closed.
-        chunks: list[bytes] = []
-        while sum(map(len, chunks)) < size and (chunk := os.read(self.file, size)):
-            chunks.append(chunk)
-        data = b"".join(chunks)
+        data = b""
+        while len(data) < size and (chunk := os.read(self.file, size)):
+            data += chunk
         lines = data.split(b"\n")
         if len(lines) == 1:  # new, or torn in its first line
             if data and not data.startswith(b'{"format": "vcdim-journal"'[: len(data)]):

@@ -9,8 +9,6 @@ import numpy as np
 
 from . import _orbits, _realise
 from ._problem import MAX_FEATURES, MAX_POINTS, MULTIWAY, NOMINAL, ORDERED, SUBSETS, Problem, no_limits
-from ._table import MULTIWAY as MULTIWAY_TEST
-from ._table import ONE, SUBSET, THRESHOLD
 from .features import Features, as_features
 
 if TYPE_CHECKING:
@@ -294,6 +292,9 @@ def _children(arity: list[int]) -> list[tuple[int, ...]]:
 
 def _describe(sample: Sample, splits: Splits, split: int, arity: int) -> tuple[int, int, float, tuple[float, ...]]:
     """Feature, test, threshold and categories of a node, as `Tree` takes them."""
+    from ._table import MULTIWAY as MULTIWAY_TEST
+    from ._table import ONE, SUBSET, THRESHOLD
+
     if arity == 0:
         return -1, THRESHOLD, 0.0, ()
     order, columns = sample.problem.order, sample.columns
