@@ -11,10 +11,8 @@ import json
 import os
 import re
 import signal
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import atlas_oracle as oracle
@@ -25,6 +23,7 @@ from atlas_samples import HOSTILE, hostile_atlas, plain_realize, plain_search
 from vcdim_core import Features, Structure, VCResult, atlas, cli, cli_atlas, search_vc
 from vcdim_core._files import write_atomically
 from vcdim_core.atlas import Atlas, Bound, Cell, build
+from vcdim_core.exact import search_vc
 from vcdim_core.trees import Tree
 
 # structure, binary features, VC dimension (Aslan et al. 2009, Yildiz 2012 and the closed form of stumps)
@@ -197,24 +196,10 @@ def test_bounds_that_contradict_each_other_are_refused(monkeypatch: pytest.Monke
         build(max_nodes=1, binary=2)
 
 
-def test_the_grade_is_that_of_the_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[object] = []
-
-    def check(certificate: object) -> SimpleNamespace:
-        given.append(certificate)
-        return SimpleNamespace(grade="exhausted")
-
-    monkeypatch.setitem(sys.modules, "vcdim_core.verify", SimpleNamespace(check=check))
-    assert atlas.certificate_grade(SimpleNamespace(certificate={"format": 1})) == "exhausted"  # type: ignore[arg-type]
-    assert given == [{"format": 1}]
-
-    def refuse(certificate: object) -> SimpleNamespace:
-        raise ValueError("expected a tree, got <b>")
-
-    monkeypatch.setitem(sys.modules, "vcdim_core.verify", SimpleNamespace(check=refuse))
-    wrong = atlas.certificate_grade(SimpleNamespace(certificate={"format": 1}))  # type: ignore[arg-type]
-    assert wrong == "refused: expected a tree, got <b>"
-    assert atlas.certificate_grade(SimpleNamespace(certificate=None)) == ""  # type: ignore[arg-type]
+def test_the_grade_is_that_of_the_certificate() -> None:
+    assert atlas.certificate_grade(search_vc("((..).)", real=2)) == "exhausted (rechecked)"
+    assert atlas.certificate_grade(search_vc("((..).)", d=4)) == "proved by counting"
+    assert atlas.certificate_grade(search_vc("((..)(..))", real=2, node_limit=3)) == "witness only"
 
 
 def test_tests_of_every_kind_are_written() -> None:
