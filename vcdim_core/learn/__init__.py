@@ -9,6 +9,8 @@ except ImportError as _error:  # pragma: no cover - depends on the installation
         "expected scikit-learn for vcdim_core.learn, got none: install it with pip install vcdim_core[learn]"
     ) from _error
 
+from ._prune_result import PruneResult, PruneStep
 from .classifier import TreeClassifier
+from .pruning import prune
 
-__all__ = ["TreeClassifier"]
+__all__ = ["PruneResult", "PruneStep", "TreeClassifier", "prune"]
