@@ -128,7 +128,7 @@ cdef class LoosePruner:
     cdef double[::1] lower, exact, growth
     cdef uint8_t[::1] known
 
-    def __init__(
+    def __cinit__(
         self, const int64_t[::1] parent, const int64_t[::1] left, const int64_t[::1] right, const double[::1] errors,
         const double[::1] prior, int64_t points, double real, int64_t n_classes, int kind, double rows, double fixed,
         double log_r, bint raising, caps,

@@ -50,7 +50,7 @@ cdef class Surgeon:
     cdef readonly int64_t steps  # rows partitioned
     cdef int64_t look
 
-    def __init__(
+    def __cinit__(
         self, const double[:, :] X, const int32_t[::1] codes, const double[::1] weights, int64_t n_classes,
         const int32_t[::1] feature, const int8_t[::1] test, const double[::1] threshold,
         const int64_t[::1] child_start, const int64_t[::1] child, const int64_t[::1] set_start,

@@ -3,11 +3,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import disjoint_base
 
 _Doubles = NDArray[np.float64]
 _Ints = NDArray[np.int64]
 _Caps = tuple[_Doubles, _Doubles, NDArray[np.int32]]
 
+@disjoint_base
 class LoosePruner:
     def __init__(
         self,

@@ -2,11 +2,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import disjoint_base
 
 _Doubles = NDArray[np.float64]
 _Ints = NDArray[np.int64]
 _Codes = NDArray[np.int32]
 
+@disjoint_base
 class Surgeon:
     steps: int
     def __init__(

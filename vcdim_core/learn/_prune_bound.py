@@ -28,7 +28,7 @@ Doubles = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 MAX_CAPPED = 128
-"""Classes up to which parts are capped by Stirling numbers; without caps the bound stays valid, and n^M caps it as a whole."""
+"""Classes up to which parts are capped by Stirling numbers; the bound is valid without, and n^M caps it as a whole."""
 
 _NONE = np.empty(0, dtype=np.int64)
 
@@ -140,11 +140,11 @@ def _run(
     pruner = make_pruner(view, errors, form, bound, r, delta, raising)
     if raiser is not None:
         raiser.tell(pruner, range(view.tree.n_all))
-    leaves, wrong, growth, value = pruner.now()
+    leaves, wrong, _, value = pruner.now()
     steps = [(-1, leaves, wrong, value, NAN, True, 0)]
     order: list[tuple[int, int]] = []
     while (found := pruner.best()) is not None:
-        node, action, leaves, wrong, growth, candidate = found
+        node, action, leaves, wrong, _, candidate = found
         better = candidate <= value + 1e-12 * abs(value)
         steps.append((node, leaves, wrong, candidate, value, better, (1 if action < 0 else 2) if better else 3))
         if not better:
@@ -163,7 +163,8 @@ def _run(
     path = path_of(
         columns[0], columns[1], np.array(columns[2]) / view.total, vc, columns[3], columns[4], columns[5], columns[6],
         ("the tree as it came", "a leaf here has the smallest bound, not above the tree's",
-         "its child in its place has the smallest bound, not above the tree's", "the best replacement raises the bound"),
+         "its child in its place has the smallest bound, not above the tree's",
+         "the best replacement raises the bound"),
     )  # fmt: skip
     return Outcome(plan, path, float(value), settings | {"raised": any(action >= 0 for _, action in order)})
 
@@ -213,8 +214,8 @@ def choose_r(
 class Raiser:
     """The errors of rows that a raised child gets, kept up to date while a tree shrinks.
 
-    Positions are the nodes of the tree as it came; ``holder`` says which node's test stands at each. Every leaf predicts the
-    largest class of its rows.
+    Positions are the nodes of the tree as it came; ``holder`` says which node's test stands at each. Every leaf
+    predicts the largest class of its rows.
     """
 
     def __init__(self, view: View) -> None:
@@ -330,7 +331,7 @@ def prune_generic(view: View, *, objective: Callable[[Tree, int], float]) -> Out
     m, best = int(view.codes.size), float(objective(view.tree, int(view.codes.size)))
     steps = [(-1, view.tree.n_leaves, state.error(view.tree), best, NAN, True, 0)]
     for node in np.flatnonzero(view.is_leaf == 0)[::-1].tolist():
-        tried = [(float(objective(tree, m)), order, tree, change) for order, (tree, change) in enumerate(state.tries(node))]
+        tried = [(float(objective(cut, m)), at, cut, change) for at, (cut, change) in enumerate(state.tries(node))]
         value, _, tree, change = min(tried, key=lambda entry: (entry[0], entry[1]))
         chosen = value < best
         steps.append((node, tree.n_leaves, state.error(tree), value, best, chosen, change[0] if chosen else 3))
@@ -339,7 +340,7 @@ def prune_generic(view: View, *, objective: Callable[[Tree, int], float]) -> Out
             state.take(node, change)
     columns = list(zip(*steps, strict=True))
     path = path_of(
-        *columns[:3], NAN, *columns[3:],
+        columns[0], columns[1], columns[2], NAN, columns[3], columns[4], columns[5], columns[6],
         ("the tree as it came", "a leaf here is best", "its child in its place is best", "the tree as it is is best"),
     )  # fmt: skip
     final = state.tree()

@@ -1,9 +1,10 @@
-"""Cost-complexity pruning as CART does it, its variant with the complexity of Leboeuf et al., and minimum description length.
+"""Cost-complexity pruning as CART does it, its variant with the complexity of Leboeuf et al., and minimum description
+length.
 
-**The variant.** The penalty is phi(L) = (d / m) log(m / d), d = L log(L l), for L leaves, l features and m rows (Leboeuf et
-al. 2020, section 6.2). As printed it falls again beyond d = m / e and is negative beyond d = m, where larger trees would be
-cheaper: with m = 20 rows and l = 10 features phi(2) = 0.361, phi(3) = 0.343, phi(6) = -0.253. From its maximum on
-it is continued by that value.
+**The variant.** The penalty is phi(L) = (d / m) log(m / d), d = L log(L l), for L leaves, l features and m rows
+(Leboeuf et al. 2020, section 6.2). As printed it falls again beyond d = m / e and is negative beyond d = m, where
+larger trees would be cheaper: with m = 20 rows and l = 10 features phi(2) = 0.361, phi(3) = 0.343, phi(6) = -0.253.
+From its maximum on it is continued by that value.
 """
 
 from __future__ import annotations
@@ -42,10 +43,10 @@ class Sequence:
 def risks(view: View, risk: str) -> Doubles:
     """R(v) of each node as a leaf: its share of the errors, or of the impurity of the grown tree."""
     if check_choice("risk", risk, ("error", "impurity")) == "error":
-        return view.leaf_errors / view.total
+        return np.asarray(view.leaf_errors / view.total)
     weight = view.tree.value.sum(axis=1)
     shares = view.tree.value / np.where(weight > 0, weight, 1.0)[:, None]
-    return weight / weight[0] * impurities(shares, view.tree.criterion)
+    return np.asarray(weight / weight[0]) * impurities(shares, view.tree.criterion)
 
 
 def weakest_sequence(view: View, risk: Doubles, nodes_too: bool = False) -> Sequence:
@@ -110,7 +111,7 @@ def _collapse(tree: Tree, alive: npt.NDArray[np.bool_], node: int) -> None:
 
 
 def candidates(alphas: Doubles) -> tuple[Doubles, Doubles]:
-    """Every alpha at which the tree changes, 0 first, and the geometric means with the next one (the last is infinite)."""
+    """Every alpha at which the tree changes, 0 first, and its geometric mean with the next one (the last: infinite)."""
     distinct = np.unique(np.concatenate(([0.0], alphas[np.isfinite(alphas)])))
     following = np.append(distinct[1:], np.inf)
     with np.errstate(invalid="ignore"):
@@ -123,8 +124,8 @@ def candidates(alphas: Doubles) -> tuple[Doubles, Doubles]:
 def errors_at(tree: Tree, sequence: Sequence, X: Any, codes: npt.NDArray[np.int32], betas: Doubles) -> Doubles:
     """How many rows the pruned tree of each beta gets wrong; betas ascend.
 
-    A row stops at the first node on its way that has become a leaf. Going down, a node is where it stops for the betas from
-    its own alpha up to the smallest one above it.
+    A row stops at the first node on its way that has become a leaf. Going down, a node is where it stops for the
+    betas from its own alpha up to the smallest one above it.
     """
     time = np.full(tree.n_all, np.inf)
     time[sequence.order] = sequence.alphas
@@ -188,8 +189,8 @@ def choose_alpha(
 
 
 def _prune_by_sequence(
-    view: View, sequence: Sequence, alpha: float, objective: Callable[[Ints, Doubles], Doubles], settings: dict[str, Any],
-    rates: tuple[Doubles, Doubles] | None,
+    view: View, sequence: Sequence, alpha: float, objective: Callable[[Ints, Any], Doubles],
+    settings: dict[str, Any], rates: tuple[Doubles, Doubles] | None,
 ) -> Outcome:  # fmt: skip
     """Cut all nodes up to an alpha, and tell the whole sequence."""
     tree = view.tree
@@ -197,8 +198,9 @@ def _prune_by_sequence(
     leaves, total = np.empty(steps, dtype=np.int64), np.empty(steps, dtype=np.int64)
     errors, vc = np.empty(steps), np.empty(steps)
     _weakest.after_each(
-        view.parent, tree.child_start, tree.child, view.leaf_errors, view.single, sequence.order, leaves, total, errors, vc
-    )
+        view.parent, tree.child_start, tree.child, view.leaf_errors, view.single, sequence.order, leaves, total,
+        errors, vc,
+    )  # fmt: skip
     cut = int(np.searchsorted(sequence.alphas, alpha, side="right"))
     leaf = view.is_leaf.copy()
     leaf[sequence.order[:cut]] = 1
@@ -213,7 +215,8 @@ def _prune_by_sequence(
     code = np.where(chosen, 1, np.where(np.arange(steps) < cut, 0, 2))
     path = path_of(
         np.concatenate(([-1], sequence.order)), leaves, errors / view.total, vc, at_alpha, held, chosen, code,
-        ("its alpha is below the one chosen", "the last tree up to the alpha chosen", "its alpha is above the one chosen"),
+        ("its alpha is below the one chosen", "the last tree up to the alpha chosen",
+         "its alpha is above the one chosen"),
     )  # fmt: skip
     bound = float(objective(leaves[cut : cut + 1], np.array([cut]))[0])
     return Outcome(plan_of(tree, leaf), path, bound, settings)
@@ -257,7 +260,7 @@ def prune_cost_complexity(
 
     def objective(leaves: Ints, at: Any) -> Doubles:
         cost = penalty(leaves, l_features, view.total) if modified else leaves.astype(np.float64)
-        return whole[at] + (level * cost if level else 0.0 * cost)
+        return np.asarray(whole[at] + (level * cost if level else 0.0 * cost))
 
     return _prune_by_sequence(view, sequence, level, objective, settings, rates)
 
@@ -274,8 +277,9 @@ def prune_mdl(view: View, *, delta: float = 0.05) -> Outcome:
     leaves, total = np.empty(steps, dtype=np.int64), np.empty(steps, dtype=np.int64)
     errors, vc = np.empty(steps), np.empty(steps)
     _weakest.after_each(
-        view.parent, tree.child_start, tree.child, view.leaf_errors, view.single, sequence.order, leaves, total, errors, vc
-    )
+        view.parent, tree.child_start, tree.child, view.leaf_errors, view.single, sequence.order, leaves, total,
+        errors, vc,
+    )  # fmt: skip
     m, k = max(1, round(view.total)), max(2, int(tree.classes.size))
     d = max(1, tree.n_features)
     mdl_bound(0.0, 1, d, m, delta=delta)  # checks delta

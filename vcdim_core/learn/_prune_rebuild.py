@@ -1,4 +1,4 @@
-"""New trees from old ones: nodes left out, or put in the place of others; scikit-learn's estimators without refitting."""
+"""New trees from old ones: nodes left out, or put in the place of others; estimators without refitting."""
 
 from __future__ import annotations
 
@@ -50,7 +50,9 @@ def plan_moved(tree: Tree, leaf: npt.NDArray[np.uint8], redirect: Ints) -> Plan:
             node = int(redirect[node])
         return node
 
-    source, children, pending = [], {}, [(resolve(0), -1)]
+    source: list[int] = []
+    children: dict[int, list[int]] = {}
+    pending = [(resolve(0), -1)]
     while pending:
         node, above = pending.pop()
         at = len(source)

@@ -20,10 +20,10 @@ _SHOWN = 30
 class PruneStep:
     """One step of pruning.
 
-    The methods that go from the leaves to the root (srm, holdout, pessimistic, hypergeometric, merge) have a step for each
-    node that they look at; size, error, VC value and bound are those of its subtree, ``alternative`` those of a leaf, and
-    chosen means that it became a leaf. The others (bound, cost_complexity, m_cost_complexity, mdl, generic) have a step for
-    each tree on the way; all values are those of the tree, and chosen means that it was accepted.
+    The methods that go from the leaves to the root (srm, holdout, pessimistic, hypergeometric, merge) have a step for
+    each node that they look at; size, error, VC value and bound are those of its subtree, ``alternative`` those of a
+    leaf, and chosen means that it became a leaf. The others (bound, cost_complexity, m_cost_complexity, mdl, generic)
+    have a step for each tree on the way; all values are those of the tree, and chosen means that it was accepted.
     """
 
     step: int
@@ -153,7 +153,7 @@ class PruneResult:
     def to_frame(self) -> Any:
         """Return the path as a pandas data frame; of a forest with a column ``tree``."""
         try:
-            import pandas as pd
+            import pandas as pd  # type: ignore[import-untyped,unused-ignore]
         except ImportError:
             raise ImportError("expected pandas for to_frame, got none: install it with pip install pandas") from None
         if not self.members:

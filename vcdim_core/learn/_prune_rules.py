@@ -88,7 +88,8 @@ def _vc_values(view: View, vc: Any) -> tuple[int, npt.NDArray[np.float64] | None
         if not view.tree.is_binary:
             raise ValueError("expected a binary tree for vc='aslan', got a node with more than two children")
         return 1, np.maximum(features.n_features - view.depth, 0).astype(np.float64)
-    mixed = not features.real and not features.is_binary_only and any(c > 2 for c in features.ordinal + features.nominal)
+    finite = not features.real and not features.is_binary_only
+    mixed = finite and any(c > 2 for c in features.ordinal + features.nominal)
     return 0, view.single if vc == "lower" and not mixed else None
 
 

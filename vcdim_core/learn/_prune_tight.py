@@ -20,7 +20,8 @@ TIE = 1e-12
 
 
 class StructurePruner:
-    """A tree that shrinks; the growth function of every candidate is asked for by its structure, once for each structure.
+    """A tree that shrinks; the growth function of every candidate is asked for by its structure, once for each
+    structure.
 
     Parameters are those of `vcdim_core._boundprune.LoosePruner`, with Features in the place of a number.
     """

@@ -51,8 +51,8 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_jobs : int, default=1
         Threads.
     prune : str or dict, optional
-        A method of `prune`, or ``{"method": ..., option: ...}``, by which the grown tree is pruned. With ``"holdout"`` the
-        rows put aside are not grown on.
+        A method of `prune`, or ``{"method": ..., option: ...}``, by which the grown tree is pruned. With
+        ``"holdout"`` the rows put aside are not grown on.
 
     Attributes
     ----------

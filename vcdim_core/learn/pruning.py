@@ -13,7 +13,6 @@ from sklearn.base import clone
 
 from .._table import CRITERIA, as_matrix
 from .._validation import check_choice
-from ..features import Features
 from ..growing import grow_tree
 from ..trees import Tree
 from ._prune_bound import prune_bound, prune_generic
@@ -32,8 +31,8 @@ from ._prune_rules import (
 from ._prune_view import View, features_of, look_at, tree_kinds
 
 METHODS = (
-    "srm", "holdout", "bound", "cost_complexity", "m_cost_complexity", "pessimistic", "mdl", "generic", "hypergeometric",
-    "merge",
+    "srm", "holdout", "bound", "cost_complexity", "m_cost_complexity", "pessimistic", "mdl", "generic",
+    "hypergeometric", "merge",
 )  # fmt: skip
 """Names of the methods."""
 
@@ -57,29 +56,30 @@ def prune(tree: Any, X: Any, y: Any, method: str = "bound", **options: Any) -> P
           ``nu=None`` (1 / sqrt of the rows);
         * "holdout": a leaf where it makes no more errors on other rows (reduced-error pruning). Options
           ``validation=(X, y)``, or ``fraction=0.2`` and ``random_state=0`` to put rows of X aside;
-        * "bound": the replacement of smallest risk bound, one at a time, as long as the bound does not rise (Leboeuf et al.
-          2020, Algorithm 3). Options ``bound`` ("shawe_taylor" or "vapnik"), ``form`` ("loose" or "tight" growth
-          function), ``r=2**-13.7`` or "cv" (``folds=5``), ``delta=0.05``, ``raising=False`` (a child may take the place of
-          its parent);
+        * "bound": the replacement of smallest risk bound, one at a time, as long as the bound does not rise (Leboeuf
+          et al. 2020, Algorithm 3). Options ``bound`` ("shawe_taylor" or "vapnik"), ``form`` ("loose" or "tight"
+          growth function), ``r=2**-13.7`` or "cv" (``folds=5``), ``delta=0.05``, ``raising=False`` (a child may take
+          the place of its parent);
         * "cost_complexity": CART's weakest links. Options ``alpha`` (chosen by cross-validation unless given),
           ``risk`` ("error", or "impurity" as scikit-learn's ``ccp_alpha``), ``folds=10``, ``one_standard_error=False``;
         * "m_cost_complexity": the same with the complexity (d/m) log(m/d), d = L log(L l), of Leboeuf et al.;
         * "pessimistic": a leaf where the binomial upper limit of its errors is smaller (C4.5). Options
-          ``confidence=0.25``, ``surgery=False`` (the larger child may take the place of its parent: Martin and Hirschberg
-          1996, Figure 2);
-        * "mdl": the pruned tree of smallest description-length bound (Peng 2019, 18.1), among all. Option ``delta=0.05``;
-        * "generic": at each node from the bottom up the best of its replacements (Peng 2019, Algorithm 2): a leaf of each
-          class, each of its children, or the node as it is. Option ``objective``, a function of a `Tree` and m;
+          ``confidence=0.25``, ``surgery=False`` (the larger child may take the place of its parent: Martin and
+          Hirschberg 1996, Figure 2);
+        * "mdl": the pruned tree of smallest description-length bound (Peng 2019, 18.1), among all. Option
+          ``delta=0.05``;
+        * "generic": at each node from the bottom up the best of its replacements (Peng 2019, Algorithm 2): a leaf of
+          each class, each of its children, or the node as it is. Option ``objective``, a function of a `Tree` and m;
         * "hypergeometric": a leaf where a split into leaves is not significant, by the function that growing uses.
           Options ``alpha=0.05``, ``criterion="hypergeometric"``;
         * "merge": sibling leaves with one label; no prediction changes.
 
     **options
         Those of the method, and of all: ``sample_weight``; ``features`` (a `Features`) or ``feature_kinds`` (as for
-        `vcdim_core.best_split`) for the VC dimension and the growth function, by default every feature with two values is
-        real unless the tree tests it otherwise; ``random_state`` for folds; ``grow``, a function of X, y and weights that
-        grows a tree for cross-validation (by default the estimator is fitted again on each fold, and a bare `Tree` is
-        grown without limits by its own criterion).
+        `vcdim_core.best_split`) for the VC dimension and the growth function, by default every feature with two
+        values is real unless the tree tests it otherwise; ``random_state`` for folds; ``grow``, a function of X, y
+        and weights that grows a tree for cross-validation (by default the estimator is fitted again on each fold, and
+        a bare `Tree` is grown without limits by its own criterion).
 
     Returns
     -------
@@ -93,26 +93,27 @@ def prune(tree: Any, X: Any, y: Any, method: str = "bound", **options: Any) -> P
 
     Notes
     -----
-    A node that becomes a leaf predicts what the tree stores for it, so a leaf that is kept predicts as before. Where a child
-    takes the place of its parent other rows reach it, and its class counts are those of X and y.
+    A node that becomes a leaf predicts what the tree stores for it, so a leaf that is kept predicts as before. Where
+    a child takes the place of its parent other rows reach it, and its class counts are those of X and y.
 
-    Ties of "bound": the replacement that cuts most leaves, then the first node. Equality of bounds is up to a factor 1e-12.
-    Cost: srm (but for ``vc`` "exact" and "upper"), holdout, pessimistic without surgery, merge and hypergeometric are linear
-    in the nodes plus one pass over the rows; cost_complexity (at a given alpha) and mdl have a logarithm more; bound costs
-    the sum of the depths for each replacement in the loose form.
+    Ties of "bound": the replacement that cuts most leaves, then the first node. Equality of bounds is up to a factor
+    1e-12. Cost: srm (but for ``vc`` "exact" and "upper"), holdout, pessimistic without surgery, merge and
+    hypergeometric are linear in the nodes plus one pass over the rows; cost_complexity (at a given alpha) and mdl
+    have a logarithm more; bound costs the sum of the depths for each replacement in the loose form.
 
-    The structural risk of a subtree is that of the rows that reach it, with the features that its path has left: on d binary
-    features a subtree at depth t has d - t.
+    The structural risk of a subtree is that of the rows that reach it, with the features that its path has left: on d
+    binary features a subtree at depth t has d - t.
 
-    With ``fraction`` the tree has seen the rows that are put aside; `TreeClassifier` with ``prune="holdout"`` grows without
-    them.
+    With ``fraction`` the tree has seen the rows that are put aside; `TreeClassifier` with ``prune="holdout"`` grows
+    without them.
 
     References
     ----------
-    O. T. Yildiz, On the VC-dimension of univariate decision trees, ICPRAM 2012. J.-S. Leboeuf, F. LeBlanc and M. Marchand,
-    Decision trees as partitioning machines to characterize their generalization properties, NeurIPS 2020. J. K. Martin and
-    D. S. Hirschberg, On the complexity of learning decision trees, AI & Mathematics 1996. L. Breiman, J. Friedman, R. Olshen
-    and C. Stone, Classification and Regression Trees, Wadsworth 1984. J. R. Quinlan, C4.5, Morgan Kaufmann 1993.
+    O. T. Yildiz, On the VC-dimension of univariate decision trees, ICPRAM 2012. J.-S. Leboeuf, F. LeBlanc and M.
+    Marchand, Decision trees as partitioning machines to characterize their generalization properties, NeurIPS 2020.
+    J. K. Martin and D. S. Hirschberg, On the complexity of learning decision trees, AI & Mathematics 1996. L.
+    Breiman, J. Friedman, R. Olshen and C. Stone, Classification and Regression Trees, Wadsworth 1984. J. R. Quinlan,
+    C4.5, Morgan Kaufmann 1993.
 
     Examples
     --------
@@ -121,10 +122,10 @@ def prune(tree: Any, X: Any, y: Any, method: str = "bound", **options: Any) -> P
     >>> X, y = load_iris(return_X_y=True)
     >>> model = DecisionTreeClassifier(random_state=0).fit(X, y)
     >>> result = prune(model, X, y)
-    >>> model.get_n_leaves(), result.estimator.get_n_leaves(), result.estimator.predict(X[:1]).item()
-    (9, 5, 0)
+    >>> result.before.n_leaves, result.tree.n_leaves, result.estimator.predict(X[:1]).item()
+    (9, 6, 0)
     >>> [prune(model, X, y, name).tree.n_leaves for name in ("srm", "pessimistic", "mdl", "merge")]
-    [8, 5, 3, 8]
+    [9, 7, 3, 9]
     """
     name = check_choice("method", method, METHODS)
     if isinstance(tree, Tree):
@@ -143,7 +144,8 @@ def _prune_estimator(estimator: Any, X: Any, y: Any, method: str, options: Mappi
 
     if isinstance(estimator, TreeClassifier):
         matrix, kinds = estimator._read(X), estimator._tree_kinds()
-        given = {"feature_kinds": kinds} if "features" not in options and "feature_kinds" not in options else {}
+        seen = ["multiway"] * len(kinds) if estimator.tree == "multiway" else kinds
+        given = {"feature_kinds": seen} if "features" not in options and "feature_kinds" not in options else {}
         own = clone(estimator).set_params(prune=None, discretise=None, feature_kinds=kinds)
         grow = _refit(own)
         result = _prune_tree(estimator.tree_, matrix, y, method, grow, {**given, **options})
@@ -268,7 +270,7 @@ def _prune_planned(
     matrix, labels = tree._checked(X), np.asarray(y).reshape(-1)
     features = features_of(tree, matrix, options.get("feature_kinds"), options.get("features"))
     if method == "holdout" and own.get("validation") is None:
-        kept, aside = hold_out(matrix, labels, own.get("fraction", 0.2), options.get("random_state", 0))
+        aside = hold_out(matrix, labels, own.get("fraction", 0.2), options.get("random_state", 0))[1]
         own = {"validation": (matrix[aside], labels[aside])}
     elif method == "holdout":
         if "fraction" in own:
