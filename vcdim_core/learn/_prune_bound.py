@@ -30,6 +30,9 @@ Ints = npt.NDArray[np.int64]
 MAX_CAPPED = 128
 """Classes up to which parts are capped by Stirling numbers; the bound is valid without, and n^M caps it as a whole."""
 
+MAX_TIGHT = 64
+"""Classes up to which rows are kept for every number of classes; beyond it structures are asked for one by one."""
+
 _NONE = np.empty(0, dtype=np.int64)
 
 
@@ -100,7 +103,7 @@ def make_pruner(
     kind, priors = int(bound == "vapnik"), log_priors(tree.n_leaves)
     shape = (view.parent, tree.children_left, tree.children_right, errors, priors)
     rest = (kind, float(view.total), fixed, math.log(r), raising)
-    if form == "tight" and view.features.is_real_only:
+    if form == "tight" and view.features.is_real_only and 2 <= k <= MAX_TIGHT:
         return TightPruner(*shape, points, view.features.real, k, *rest)
     if form == "tight":
         return StructurePruner(*shape, 2 * m, view.features, k, *rest)
