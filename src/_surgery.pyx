@@ -33,6 +33,15 @@ cdef enum:
     SIGNAL_EVERY = 500_000  # rows partitioned between two looks at the signals
 
 
+cdef inline double most_of(const double[::1] count) noexcept nogil:
+    """The largest entry."""
+    cdef Py_ssize_t c
+    cdef double most = 0.0
+    for c in range(count.shape[0]):
+        most = max(most, count[c])
+    return most
+
+
 cdef class Surgeon:
     """Rows and a tree; ``run`` fills leaf marks and redirections."""
 
@@ -133,6 +142,8 @@ cdef class Surgeon:
         """N Eval of a subtree on the rows of a span; with ``parts`` also AsIs, Pruned and Surgery, and the larger child."""
         cdef double n, as_is = 0.0, pruned = self._leaf_value(first, last, &n), surgery, most = -1.0, share
         cdef int64_t width = self.child_start[node + 1] - self.child_start[node], i, start = first, larger = 0
+        if parts == NULL and most_of(self.count) == n:
+            return pruned  # one class: N f(0, N) is concave in N and 0 at 0, so no partition of the rows has less
         if width == 0 or last == first:
             if parts != NULL:
                 parts[0] = parts[1] = parts[2] = pruned

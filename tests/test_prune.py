@@ -17,6 +17,8 @@ from vcdim_core import Features, Tree, grow_tree
 from vcdim_core import _prune as kernel
 from vcdim_core.learn import TreeClassifier, prune
 from vcdim_core.learn._prune_bound import log_priors
+from vcdim_core.learn._prune_tight import TightPruner
+from vcdim_core.learn._tight_growth import TightGrowth
 from vcdim_core.learn.pruning import METHODS
 from vcdim_core.risk import wedderburn_etherington
 
@@ -339,6 +341,57 @@ def test_all_candidates_of_one_step_have_the_bound_of_their_structure():
             error = 1 - cut.score(X, y)
             assert action == -1
             assert value == pytest.approx(vc.shawe_taylor_bound(error, cut.structure, m, k, real=3, r=0.4), rel=1e-9)
+
+
+def name_of(rows, shape):
+    return 0 if shape.is_leaf else rows.join(*(name_of(rows, child) for child in shape.children))
+
+
+def random_shape(rng, nodes):
+    if nodes == 0:
+        return vc.LEAF
+    left = int(rng.integers(0, nodes))
+    return vc.join(random_shape(rng, left), random_shape(rng, nodes - 1 - left))
+
+
+@pytest.mark.parametrize("real", [1, 3, 64])
+def test_tight_growth_by_fast_convolution(real):
+    rng = np.random.default_rng(real)
+    for n_classes in (2, 3, 7):
+        for points in (3, 8, 30, 300):
+            for nodes in (1, 2, 5, 40):
+                shape = random_shape(rng, nodes)
+                rows = TightGrowth(points, n_classes, real, nodes)
+                name = name_of(rows, shape)
+                rows.settle(name)
+                expected = vc.log_growth_bound(shape.canonical(), points, n_classes, real=real)
+                assert rows.growth(name) == pytest.approx(expected, rel=1e-10)
+
+
+def test_tight_growth_after_the_tree_has_shrunk():
+    rng = np.random.default_rng(3)
+    rows = TightGrowth(500, 3, 10, 80)
+    for nodes in (80, 40, 10, 2, 1):
+        shape = random_shape(rng, nodes)
+        name = name_of(rows, shape)
+        rows.settle(name)
+        assert rows.growth(name) == pytest.approx(vc.log_growth_bound(shape.canonical(), 500, 3, real=10), rel=1e-10)
+    assert rows.nbytes == sum(row.nbytes for row in rows.rows.values())
+
+
+def test_tight_candidates_that_are_only_foretold_would_not_win(monkeypatch):
+    steps = 0
+    for seed, r in ((0, 0.01), (1, 0.001), (2, 0.0004), (3, 0.003)):
+        X, y = noisy(seed, m=150, d=5, k=4, levels=9)
+        tree = grow_tree(X, y, max_leaf_nodes=35)
+        quick = prune(tree, X, y, form="tight", r=r)
+        with monkeypatch.context() as patch:  # without forecasts every candidate of every step is computed
+            patch.setattr(TightPruner, "foretell", lambda self, candidate, by_formula: None)
+            every = prune(tree, X, y, form="tight", r=r)
+        assert quick.path.node.tolist() == every.path.node.tolist()
+        assert quick.path.bound == pytest.approx(every.path.bound, rel=1e-10)
+        steps += len(quick.path)
+    assert steps >= 16
 
 
 def test_bound_with_features_of_several_kinds():

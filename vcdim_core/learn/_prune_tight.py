@@ -130,16 +130,16 @@ class StructurePruner:
 class TightPruner:
     """A tree that shrinks, on real features; parameters are those of `vcdim_core._boundprune.LoosePruner`.
 
-    Candidates differ from the tree in the rows of one path to the root (`TightGrowth`), and all are computed in the first
-    step. Later on a candidate's growth function is foretold: what its removal took off when it was last computed, put
-    right by a formula for how much less it takes off since other nodes went,
+    Candidates differ from the tree in the rows of one path to the root (`TightGrowth`), and all are computed in the
+    first step. Later on a candidate's growth function is foretold: what its removal took off when it was last
+    computed, put right by a formula for how much less it takes off since other nodes went,
 
         H(T) = N ln(2 l M n) + sum over nodes of ln B(p + 1, q + 1) - ln 2 for each node with two equal children,
 
-    p and q the nodes below its children, B the beta function: the growth function of large samples, where rows are powers
-    and sums of them are beta integrals. Candidates are computed in the order of what is foretold, as long as it is below
-    the best bound computed plus a margin: three times the largest error of any forecast so far, at least 0.05 in the
-    logarithm of the growth function.
+    p and q the nodes below its children, B the beta function: the growth function of large samples, where rows are
+    powers and sums of them are beta integrals. Candidates are computed in the order of what is foretold, as long as
+    it is below the best bound computed plus a margin: three times the largest error of any forecast so far, at least
+    0.05 in the logarithm of the growth function.
     """
 
     def __init__(
@@ -233,8 +233,8 @@ class TightPruner:
             guess = rows.known.get(whole)
             exact = guess is not None
             if guess is None:
-                residual = self.residual.get((v, action))
-                guess = -math.inf if residual is None else base + change + residual
+                told = self.foretell((v, action), base + change)
+                guess = -math.inf if told is None else told
             bound = self.bound_of(wrong, guess, rows.leaves[whole]) if guess > -math.inf else -math.inf
             waiting.append((bound, exact, v, action, whole, wrong, change, guess))
         waiting.sort()
@@ -253,6 +253,11 @@ class TightPruner:
             least = min(least, bound)
             done.append((v, action, leaves, wrong, growth, bound))
         return min((e for e in done if e[5] <= least + TIE * abs(least)), key=lambda e: (e[2], e[0], e[1]))
+
+    def foretell(self, candidate: tuple[int, int], by_formula: float) -> float | None:
+        """The growth function of a candidate that was computed before, or None."""
+        residual = self.residual.get(candidate)
+        return None if residual is None else by_formula + residual
 
     def set_raised(self, v: int, left: float, right: float) -> None:
         """As `LoosePruner.set_raised`."""

@@ -14,8 +14,8 @@ convolution is the same, and where :math:`\lambda` is the slope of the logarithm
 peak where it counts for the root (all slopes are equal at the largest term). The error of a fast Fourier transform,
 about 1e-16 of the peak, is then an error of that size at the root, and entries far from the peak, which are lost, do
 not count. The first guess is :math:`\lambda = N / (M \ln 2)` for N nodes, as rows are polynomials of degree N where no
-cap binds; then the slope of the root is measured. It is measured again as the tree shrinks, and changed when the root is
-far from its peak.
+cap binds; then the slope of the root is measured. It is measured again as the tree shrinks, and changed when the root
+is far from its peak.
 
 The logarithms agree with `vcdim_core.log_growth_bound` to about 1e-11; they are not rounded up.
 """
@@ -67,7 +67,7 @@ class TightGrowth:
         self.m = np.arange(points + 1, dtype=np.float64)
         mantissa, exponent = stirling(n_classes, points)
         with np.errstate(divide="ignore"):
-            self.log_cap = np.log2(mantissa) + exponent
+            self.log_cap: Doubles = np.asarray(np.log2(mantissa) + exponent, dtype=np.float64)
         # log2 (n)_a at [n, a], -inf for a > n.
         self.falling = np.full((n_classes + 1, n_classes + 1), -np.inf)
         for n in range(1, n_classes + 1):
@@ -82,7 +82,8 @@ class TightGrowth:
         """Set the tilt, at most that of all labellings; rows of another tilt are forgotten."""
         self.tilt = min(max(bits, 0.0), math.log2(self.n_classes))
         self.rows.clear()
-        leaf = self.n * np.exp2(-self.tilt * self.m)
+        self.fall = np.exp2(-self.tilt * self.m)
+        leaf = self.n * self.fall
         leaf[:, 0] = 0.0
         self.leaf = Row(leaf, np.zeros(self.n_classes - 1))
         self.nbytes = 0
@@ -170,10 +171,13 @@ class TightGrowth:
         sums *= half
         splits *= half
         np.maximum(sums, 0.0, out=sums)
-        ones = self.n * (splits - 1.0)
-        values = sums - np.exp2(np.log2(np.maximum(ones, 1e-300)) - scale[:, None] - self.tilt * self.m)
+        values = sums - (self.n * np.exp2(-scale)[:, None]) * (np.maximum(splits - 1.0, 0.0) * self.fall)
         np.maximum(values, 0.0, out=values)
-        self._cap(values, sums, splits, scale, size, self.m)
+        first, last = self._band(values, sums, scale, size)
+        if first > size:  # all labellings: at least what is there, and nothing beside the peak
+            values[:, size:first] = np.exp2(self.m[size:first] * (np.log2(self.n) - self.tilt) - scale[:, None])
+        band = slice(first, last)
+        self._cap(values[:, band], sums[:, band], splits[band], scale, size, self.m[band], self.log_cap[:, band])
         values[:, :size] = 0.0
         values[:, size] = np.exp2(size * (np.log2(self.n[:, 0]) - self.tilt) - scale)
         peak = values.max(axis=1)
@@ -205,14 +209,32 @@ class TightGrowth:
             m += 1
         return m
 
+    def _band(self, values: Doubles, sums: Doubles, scale: Doubles, size: int) -> tuple[int, int]:
+        """Columns where a cap may bind and the row is not lost beside its peak.
+
+        Caps grow exponentially and sums as powers: beyond the last column where one binds none does, and that column is
+        looked for among every 32nd. Where n^m, the most a row can be, is below 1e-20 of the peak, caps are of no
+        account.
+        """
+        parts = min(self.n_classes, size)
+        peak = values[:, size:].max(axis=1)
+        with np.errstate(divide="ignore"):
+            steep = np.log2(self.n[:, 0]) - self.tilt
+            start = (np.log2(peak * 1e-20) + scale) / np.where(steep > 0, steep, np.nan)
+            coarse = np.log2(sums[: parts - 1, ::32]) + scale[: parts - 1, None] + self.tilt * self.m[::32]
+        factorials = np.array([self.falling[c, c] for c in range(2, parts + 1)])[:, None]
+        binds = np.flatnonzero((coarse - factorials > self.log_cap[1:parts, ::32]).any(axis=0))
+        last = min(self.points + 1, 32 * (int(binds[-1]) + 1) + 1) if binds.size else min(size + 33, self.points + 1)
+        low = np.nanmin(start) if np.isfinite(start).all() else size + 1
+        return int(min(max(size + 1, math.floor(low)), max(last, size + 1))), max(last, size + 1)
+
     def _cap(
-        self, values: Doubles, sums: Doubles, splits: Doubles, scale: Doubles, size: int, m: Doubles
+        self, values: Doubles, sums: Doubles, splits: Doubles, scale: Doubles, size: int, m: Doubles, caps: Doubles
     ) -> None:
         """Put Stirling numbers in the place of larger pi^c; columns where none can be are left alone."""
         parts = min(self.n_classes, size)
         with np.errstate(divide="ignore"):
             logs = np.log2(sums) + scale[:, None] + self.tilt * m
-        caps = self.log_cap[:, m.astype(np.int64)]
         factorials = np.array([self.falling[c, c] for c in range(2, parts + 1)])[:, None]
         at = np.flatnonzero((logs[: parts - 1] - factorials > caps[1:parts]).any(axis=0) & (m > size))
         if not at.size:
@@ -245,9 +267,8 @@ class TightGrowth:
         sums = half * (left.values[:, k] * right.values[:, m - k] * weights).sum(axis=1)[:, None]
         splits = np.array([half * float(weights.sum())])
         at = np.array([float(m)])
-        ones = self.n * (splits - 1.0)
-        values = sums - np.exp2(np.log2(np.maximum(ones, 1e-300)) - scale[:, None] - self.tilt * at)
-        self._cap(values, sums, splits, scale, lx + ly, at)
+        values = sums - self.n * max(float(splits[0]) - 1.0, 0.0) * np.exp2(-scale[:, None] - self.tilt * at)
+        self._cap(values, sums, splits, scale, lx + ly, at, self.log_cap[:, m : m + 1])
         return float((np.log2(values[-1, 0]) + scale[-1] + self.tilt * m) * math.log(2.0))
 
 
@@ -262,13 +283,9 @@ def _binomials(m: npt.NDArray[Any], k: int) -> Doubles:
 def _binomials_of(m: int, k: npt.NDArray[Any], cap: int) -> Doubles:
     """min(C(m, k), cap) of one m."""
     out = np.full(k.size, float(cap))
-    for at, size in enumerate(k.tolist()):
-        least = min(size, m - size)
-        if least > 64:
-            continue
-        value = math.comb(m, least)
-        if value < cap:
-            out[at] = value
+    least = np.minimum(k, m - k)
+    for at in np.flatnonzero(least <= 64).tolist():
+        out[at] = min(cap, math.comb(m, int(least[at])))
     return out
 
 

@@ -294,10 +294,17 @@ def _result(view: View, method: str, outcome: Outcome) -> PruneResult:
     settings = dict(outcome.settings)
     settings["features"] = view.features
     settings["error_before"] = float(view.below(view.is_leaf)[0] / view.total)
-    settings["error_after"] = float(
-        np.average(tree.value.argmax(axis=1)[tree.apply(view.X)] != view.codes, weights=view.weights)
-    )
+    settings["error_after"] = _error_of(tree, view, outcome)
     return PruneResult(tree, view.tree, method, outcome.path, settings, outcome.bound)
+
+
+def _error_of(tree: Tree, view: View, outcome: Outcome) -> float:
+    """Training error of the new tree; without moved nodes and new labels the sum over its leaves."""
+    plan = outcome.plan
+    label = tree.value.argmax(axis=1)
+    if not plan.moved and np.array_equal(label, view.label[plan.source]):
+        return float(view.leaf_errors[plan.source[np.diff(plan.child_start) == 0]].sum() / view.total)
+    return float(np.average(label[tree.apply(view.X)] != view.codes, weights=view.weights))
 
 
 def finished(view: View, outcome: Outcome) -> Tree:
