@@ -41,6 +41,7 @@ cdef uint64_t LEAF_PRINT = 0x9E3779B97F4A7C15ULL
 cdef enum:
     SHAWE_TAYLOR = 0
     VAPNIK = 1
+    SIGNAL_EVERY = 256  # candidates between two looks at the signals: a few milliseconds where parts are capped
     AS_LEAF = -1  # action: the node becomes a leaf; 0 and 1: its left or right child takes its place
 
 
@@ -360,7 +361,7 @@ cdef class LoosePruner:
             return self.size[v] - 1
         return self.size[v] - self.size[source] if self.left[source] >= 0 and self.raised[2 * v + action] < INFINITY else 0
 
-    cdef int64_t _search(self, double* bound, double* tau) noexcept nogil:
+    cdef int64_t _search(self, double* bound, double* tau) except -2 nogil:
         """The candidate (3 v + 1 + action) of smallest bound, of equals the one that cuts most; -1 if there is none."""
         cdef int64_t i, v, j, s = self.points - self.size[0], key, at
         cdef int action, last = 1 if self.raising else AS_LEAF
@@ -368,6 +369,9 @@ cdef class LoosePruner:
         self._pass(s + 1)
         for i in range(self.n_alive):
             v = self.order[i]
+            if i % SIGNAL_EVERY == 0:
+                with gil:
+                    PyErr_CheckSignals()
             for action in range(AS_LEAF, last + 1):
                 key = 3 * v + 1 + action
                 self.lower[key], self.exact[key], self.known[key] = INFINITY, INFINITY, 0
@@ -393,6 +397,9 @@ cdef class LoosePruner:
             self._pass(s + j)
             for i in range(self.n_alive):
                 v = self.order[i]
+                if i % SIGNAL_EVERY == 0:
+                    with gil:
+                        PyErr_CheckSignals()
                 for action in range(AS_LEAF, last + 1):
                     key = 3 * v + 1 + action
                     if self.known[key] or self._cut(v, action) != j:

@@ -16,7 +16,9 @@ equals, which is never below another one of them: O(depth log n) for each collap
 """
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t
+
+from cpython.exc cimport PyErr_CheckSignals
 
 import numpy as np
 
@@ -72,6 +74,9 @@ def weakest_links(
             alpha = max(alpha, best[1])
             order[at], alphas[at] = v, alpha
             at += 1
+            if at % 4096 == 0:
+                with gil:
+                    PyErr_CheckSignals()
             drop, cut = risk[v] - below[v], leaves[v] - 1
             top, stack[0] = 1, v
             while top:  # v and every node below it are out of the game

@@ -426,6 +426,16 @@ def test_log_priors():
         assert values[leaves] == pytest.approx(exact, rel=1e-12)
 
 
+def test_more_classes_than_are_capped():
+    rng = np.random.default_rng(0)
+    X, y = rng.random((600, 2)), np.arange(600) % 150
+    tree = grow_tree(X, y, max_leaf_nodes=30)
+    result = prune(tree, X, y, r=0.5)
+    assert tree.classes.size == 150 and 1 <= result.tree.n_leaves <= 30
+    exact = vc.shawe_taylor_bound(1 - tree.score(X, y), tree.structure, 600, 150, real=2, r=0.5)
+    assert result.path[0].bound >= exact * (1 - 1e-12)
+
+
 def test_r_by_cross_validation():
     X, y = load_wine(return_X_y=True)
     tree = grow_tree(X, y)

@@ -104,6 +104,9 @@ def prune(tree: Any, X: Any, y: Any, method: str = "bound", **options: Any) -> P
     The structural risk of a subtree is that of the rows that reach it, with the features that its path has left: on d
     binary features a subtree at depth t has d - t.
 
+    The growth functions are those of thresholds and single categories: with missing values, or tests by subsets of
+    categories, the value of "bound" ranks trees, but bounds no risk. Surgery costs up to 2^height passes over the rows.
+
     With ``fraction`` the tree has seen the rows that are put aside; `TreeClassifier` with ``prune="holdout"`` grows
     without them.
 
