@@ -7,7 +7,7 @@ in ``src/_boundprune.pyx``), so a node needs one convolution for each n = 2 .. C
     P^n = h\,U^n - n (h\,W - 1), \quad W(m) = \sum_k \min\{2\ell, \tbinom mk\},
 
 h = 1/2 if x = y, else 1; the second term puts :math:`\pi^1 = 1` right. Where some :math:`\pi^c` may exceed its Stirling
-number, all are solved for (:math:`c!\,\pi^c = U^c - \sum_{a<c} (c)_a \pi^a`), capped, and summed again.
+number, all are solved for, capped, and summed again (``src/_capparts.pyx``).
 
 **Tilting.** Rows grow by hundreds of digits. Times :math:`2^{-\lambda m}`, with one :math:`\lambda` for all rows, the
 convolution is the same, and where :math:`\lambda` is the slope of the logarithm of the root at M, every row has its
@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._capparts import cap_parts
 from .._rows import stirling
 
 Doubles = npt.NDArray[np.float64]
@@ -177,7 +178,10 @@ class TightGrowth:
         if first > size:  # all labellings: at least what is there, and nothing beside the peak
             values[:, size:first] = np.exp2(self.m[size:first] * (np.log2(self.n) - self.tilt) - scale[:, None])
         band = slice(first, last)
-        self._cap(values[:, band], sums[:, band], splits[band], scale, size, self.m[band], self.log_cap[:, band])
+        cap_parts(
+            values[:, band], sums[:, band], splits[band], scale, first, self.tilt, size, self.log_cap[:, band],
+            self.falling,
+        )  # fmt: skip
         values[:, :size] = 0.0
         values[:, size] = np.exp2(size * (np.log2(self.n[:, 0]) - self.tilt) - scale)
         peak = values.max(axis=1)
@@ -228,33 +232,6 @@ class TightGrowth:
         low = np.nanmin(start) if np.isfinite(start).all() else size + 1
         return int(min(max(size + 1, math.floor(low)), max(last, size + 1))), max(last, size + 1)
 
-    def _cap(
-        self, values: Doubles, sums: Doubles, splits: Doubles, scale: Doubles, size: int, m: Doubles, caps: Doubles
-    ) -> None:
-        """Put Stirling numbers in the place of larger pi^c; columns where none can be are left alone."""
-        parts = min(self.n_classes, size)
-        with np.errstate(divide="ignore"):
-            logs = np.log2(sums) + scale[:, None] + self.tilt * m
-        factorials = np.array([self.falling[c, c] for c in range(2, parts + 1)])[:, None]
-        at = np.flatnonzero((logs[: parts - 1] - factorials > caps[1:parts]).any(axis=0) & (m > size))
-        if not at.size:
-            return
-        u, caps = logs[:, at], caps[:, at]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            free = np.full((parts + 1, at.size), -np.inf)
-            free[1] = np.log2(np.maximum(splits[at], 1.0))
-            for c in range(2, parts + 1):
-                rest = sum(np.exp2(np.minimum(self.falling[c, a] + free[a] - u[c - 2], 0.0)) for a in range(1, c))
-                rest = np.where(np.isfinite(u[c - 2]), rest, 1.0)
-                free[c] = u[c - 2] + np.log2(np.maximum(1.0 - rest, 1e-300)) - self.falling[c, c]
-                free[c][~np.isfinite(free[c])] = -np.inf
-            held = np.minimum(free[1:], caps[:parts])
-            held[0] = 0.0
-            for n in range(2, self.n_classes + 1):
-                terms = held[: min(n, parts)] + self.falling[n, 1 : min(n, parts) + 1, None]
-                total = np.exp2(terms - scale[n - 2] - self.tilt * m[at]).sum(axis=0)
-                values[n - 2, at] = total
-
     def _root(self, x: int, y: int, m: int) -> float:
         """ln of the growth function of a node at m points: one entry of its row."""
         left, right, lx, ly = self.row(x), self.row(y), self.leaves[x], self.leaves[y]
@@ -266,9 +243,8 @@ class TightGrowth:
         half = 0.5 if x == y else 1.0
         sums = half * (left.values[:, k] * right.values[:, m - k] * weights).sum(axis=1)[:, None]
         splits = np.array([half * float(weights.sum())])
-        at = np.array([float(m)])
-        values = sums - self.n * max(float(splits[0]) - 1.0, 0.0) * np.exp2(-scale[:, None] - self.tilt * at)
-        self._cap(values, sums, splits, scale, lx + ly, at, self.log_cap[:, m : m + 1])
+        values = sums - self.n * max(float(splits[0]) - 1.0, 0.0) * np.exp2(-scale[:, None] - self.tilt * m)
+        cap_parts(values, sums, splits, scale, m, self.tilt, lx + ly, self.log_cap[:, m : m + 1], self.falling)
         return float((np.log2(values[-1, 0]) + scale[-1] + self.tilt * m) * math.log(2.0))
 
 
@@ -284,8 +260,10 @@ def _binomials_of(m: int, k: npt.NDArray[Any], cap: int) -> Doubles:
     """min(C(m, k), cap) of one m."""
     out = np.full(k.size, float(cap))
     least = np.minimum(k, m - k)
-    for at in np.flatnonzero(least <= 64).tolist():
-        out[at] = min(cap, math.comb(m, int(least[at])))
+    size = 0
+    while 2 * size <= m and (ways := math.comb(m, size)) < cap:
+        out[least == size] = ways
+        size += 1
     return out
 
 
