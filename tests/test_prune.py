@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import signal
+import threading
 
 import numpy as np
 import prune_oracles as plain
@@ -723,6 +726,31 @@ def test_weights_count_rows():
         a = prune(tree, X, y, method, sample_weight=weights, **features)
         b = prune(tree, X[twice], y[twice], method, **features)
         assert plain.shape(plain.nested(a.tree)) == plain.shape(plain.nested(b.tree))
+
+
+def test_rows_put_aside_keep_their_weights():
+    X, y = noisy(6, m=60)
+    tree = grow_tree(X, y)
+    weights = np.random.default_rng(1).integers(1, 4, 60).astype(float)
+    aside = noisy(7, m=30)
+    heavy = np.repeat(np.arange(30), 2)
+    once = prune(tree, X, y, "holdout", validation=(aside[0][heavy], aside[1][heavy]))
+    twice = prune(tree, X, y, "holdout", validation=(*aside, np.full(30, 2.0)))
+    assert once.tree == twice.tree and once.bound == twice.bound
+    assert prune(tree, X, y, "holdout", sample_weight=weights).tree.n_leaves <= tree.n_leaves
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends a POSIX signal")
+def test_surgery_can_be_interrupted():
+    X, y = noisy(0, m=4000, d=4, levels=50, noise=0.5)
+    tree = grow_tree(X, y, max_depth=16)  # half a minute of surgery
+    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            prune(tree, X, y, "pessimistic", surgery=True)
+    finally:
+        timer.cancel()
 
 
 # What is returned

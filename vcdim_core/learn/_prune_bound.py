@@ -13,11 +13,11 @@ from .. import _prune, _weakest
 from .._boundprune import LoosePruner
 from .._counts import finite_state, n_distinct
 from .._rows import glue, stirling
-from .._validation import check_choice, check_int, check_number
+from .._validation import check_choice, check_number
 from ..bounds_growth import as_real
 from ..risk import PAPER_R
 from ..trees import Tree
-from ._prune_cart import Grow, fold_rows
+from ._prune_cart import Grow, check_folds, fold_rows
 from ._prune_rebuild import Plan, plan_moved, plan_of, tree_by
 from ._prune_result import path_of
 from ._prune_rules import NAN, Outcome
@@ -194,9 +194,7 @@ def choose_r(
 ) -> tuple[float, dict[float, float]]:  # fmt: skip
     """r by cross-validation among inverse powers of 2, 2^-1 to 2^-30: the geometric mean of the best ones."""
     m = int(view.codes.size)
-    folds = check_int("folds", folds, 2)
-    if folds > m:
-        raise ValueError(f"expected at most as many folds as rows, got {folds} folds and {m} rows")
+    folds = check_folds(folds, m)
     powers = range(1, 31)
     wrong = dict.fromkeys(powers, 0.0)
     for rows in fold_rows(labels, folds, random_state):

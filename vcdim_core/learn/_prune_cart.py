@@ -148,6 +148,16 @@ def errors_at(tree: Tree, sequence: Sequence, X: Any, codes: npt.NDArray[np.int3
     return np.cumsum(change)[:-1]
 
 
+def check_folds(folds: int, m: int) -> int:
+    """Return the number of folds, from 2 to the number of rows."""
+    count = check_int("folds", folds, 2)
+    if m < 2:
+        raise ValueError(f"expected at least 2 rows for cross-validation, got {m} sample")
+    if count > m:
+        raise ValueError(f"expected at most as many folds as rows, got {count} folds and {m} rows")
+    return count
+
+
 def fold_rows(y: npt.NDArray[Any], folds: int, random_state: Any) -> list[npt.NDArray[np.intp]]:
     """Rows of each fold: classes spread evenly, in random order."""
     from sklearn.utils import check_random_state
@@ -168,9 +178,7 @@ def choose_alpha(
     sqrt(p (1 - p) / m) (Breiman et al. 1984, 3.4.3).
     """
     m = int(view.codes.size)
-    folds = check_int("folds", folds, 2)
-    if folds > m:
-        raise ValueError(f"expected at most as many folds as rows, got {folds} folds and {m} rows")
+    folds = check_folds(folds, m)
     distinct, middles = candidates(alphas)
     wrong = np.zeros(distinct.size)
     for rows in fold_rows(labels, folds, random_state):

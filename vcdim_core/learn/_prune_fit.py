@@ -46,10 +46,8 @@ def split_rows(prune: Any, X: npt.NDArray[Any], y: npt.NDArray[Any], weights: An
     missing = np.setdiff1d(np.unique(y), np.unique(y[kept]))
     first = np.array([int(np.flatnonzero(y == label)[0]) for label in missing], dtype=np.intp)
     kept, aside = np.sort(np.append(kept, first)), np.setdiff1d(aside, first)
-    if aside.size:
-        options["validation"] = (X[aside], y[aside])
-    else:
-        options["validation"] = (X[kept], y[kept])
+    used = aside if aside.size else kept
+    options["validation"] = (X[used], y[used], None if weights is None else weights[used])
     return Rest((X[kept], y[kept], None if weights is None else weights[kept]), method, options)
 
 

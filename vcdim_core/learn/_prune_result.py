@@ -171,6 +171,9 @@ class PruneResult:
             # The last tree that was accepted, or of a sequence the one that is chosen.
             at = int(np.flatnonzero(path.chosen)[-1]) if path.chosen.any() else 0
             return path.n_leaves.tolist(), path.error.tolist(), path.bound.tolist(), at
+        if self.settings.get("surgery"):  # subtrees change place: only the ends are known
+            ends = [float(self.settings.get(name, float("nan"))) for name in ("error_before", "error_after")]
+            return [self.before.n_leaves, self.tree.n_leaves], ends, [float("nan")] * 2, 1
         leaves, errors = [self.before.n_leaves], [float(self.settings.get("error_before", float("nan")))]
         for step in np.flatnonzero(path.chosen).tolist():
             leaves.append(leaves[-1] - int(path.n_leaves[step]) + 1)

@@ -159,10 +159,10 @@ def _vc_of(vc: str, shape: Structure, features: Features) -> float:
 # Rows put aside
 
 
-def prune_holdout(view: View, *, validation: tuple[Any, Any]) -> Outcome:
+def prune_holdout(view: View, *, validation: tuple[Any, ...]) -> Outcome:
     """Reduced-error pruning (CVprune of Yildiz 2012) on these rows."""
-    X, y = validation
-    aside = look_at(view.tree, X, y)
+    X, y, *weights = validation
+    aside = look_at(view.tree, X, y, weights[0] if weights else None)
     leaf = view.is_leaf.copy()
     size, bound = np.empty(view.tree.n_all, dtype=np.int64), np.empty(view.tree.n_all)
     _prune.prune_holdout(view.tree.child_start, view.tree.child, aside.leaf_errors, leaf, size, bound)
@@ -295,8 +295,10 @@ def hold_out(
     share = check_number("fraction", fraction, 0.0, 1.0)
     m = X.shape[0]
     aside = min(m - 1, max(1, math.floor(share * m + 0.5)))
-    if not 0.0 < share < 1.0 or m < 2:
-        raise ValueError(f"expected 0 < fraction < 1 and at least 2 rows, got {fraction!r} and {m} rows")
+    if not 0.0 < share < 1.0:
+        raise ValueError(f"expected 0 < fraction < 1, got {fraction!r}")
+    if m < 2:
+        raise ValueError(f"expected at least 2 rows to put some aside, got {m} sample")
     order = check_random_state(random_state).permutation(m)
     # Spread the classes evenly over the order, then take every so many: each class gives its share.
     places = np.unique(y, return_inverse=True)[1].reshape(-1)[order]

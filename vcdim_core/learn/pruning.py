@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from .._table import CRITERIA, as_matrix
+from .._table import CRITERIA, as_matrix, as_weights
 from .._validation import check_choice
 from ..growing import grow_tree
 from ..trees import Tree
@@ -55,7 +55,8 @@ def prune(tree: Any, X: Any, y: Any, method: str = "bound", **options: Any) -> P
           (Yildiz 2012, 4.2). Options ``vc`` ("lower", "exact", "upper", "aslan" or a number), ``a1=0.1``, ``a2=2.0``,
           ``nu=None`` (1 / sqrt of the rows);
         * "holdout": a leaf where it makes no more errors on other rows (reduced-error pruning). Options
-          ``validation=(X, y)``, or ``fraction=0.2`` and ``random_state=0`` to put rows of X aside;
+          ``validation=(X, y)`` or ``(X, y, weights)``; or ``fraction=0.2`` and ``random_state=0`` to put rows of X
+          aside;
         * "bound": the replacement of smallest risk bound, one at a time, as long as the bound does not rise (Leboeuf
           et al. 2020, Algorithm 3). Options ``bound`` ("shawe_taylor" or "vapnik"), ``form`` ("loose" or "tight"
           growth function), ``r=2**-13.7`` or "cv" (``folds=5``), ``delta=0.05``, ``raising=False`` (a child may take
@@ -274,12 +275,10 @@ def _prune_planned(
     features = features_of(tree, matrix, options.get("feature_kinds"), options.get("features"))
     if method == "holdout" and own.get("validation") is None:
         aside = hold_out(matrix, labels, own.get("fraction", 0.2), options.get("random_state", 0))[1]
-        own = {"validation": (matrix[aside], labels[aside])}
-    elif method == "holdout":
-        if "fraction" in own:
-            raise TypeError("expected validation or fraction for method 'holdout', got both")
-        X_aside, y_aside = own["validation"]
-        own = {"validation": (tree._checked(X_aside), y_aside)}
+        weights = as_weights(options.get("sample_weight"), matrix.shape[0])
+        own = {"validation": (matrix[aside], labels[aside], None if weights is None else weights[aside])}
+    elif method == "holdout" and "fraction" in own:
+        raise TypeError("expected validation or fraction for method 'holdout', got both")
     view = look_at(tree, matrix, labels, options.get("sample_weight"), features)
     if method in _WITH_FOLDS:
         if method == "m_cost_complexity":
