@@ -243,6 +243,8 @@ cdef class LoosePruner:
     ) noexcept nogil:
         """pi^1 .. pi^parts of a node from those of its children, capped."""
         cdef int64_t a, b, c, p = self.parts, most = min(p, lx + ly)
+        # Nodes that hold all leaves that a candidate cuts have more than M points at its s; it does not ask for them.
+        cdef int64_t m = min(s + lx + ly, self.points)
         cdef double w = self.weight * (s + 1) * (0.5 if same else 1.0)
         cdef Big total, cap
         zf[0], ze[0] = 0.5, 1
@@ -253,7 +255,7 @@ cdef class LoosePruner:
                     total = big_add(total, big(
                         self.gf[((a - 1) * p + b - 1) * p + c - 1] * xf[a - 1] * yf[b - 1], xe[a - 1] + ye[b - 1]))
             total = big(total.f * w, total.e)
-            cap.f, cap.e = self.cap_f[c - 1, s + lx + ly], self.cap_e[c - 1, s + lx + ly]
+            cap.f, cap.e = self.cap_f[c - 1, m], self.cap_e[c - 1, m]
             if big_less(cap, total):
                 total = cap
             zf[c - 1], ze[c - 1] = total.f, total.e
@@ -377,6 +379,9 @@ cdef class LoosePruner:
                 self.lower[key], self.exact[key], self.known[key] = INFINITY, INFINITY, 0
                 j = self._cut(v, action)
                 if not j:
+                    continue
+                if s < 0 and j > 1:  # more leaves than points: the pass at s + 1 says nothing about smaller trees
+                    self.lower[key] = -INFINITY
                     continue
                 value = self._try(v, action, s + 1, &growth)
                 self.lower[key] = value

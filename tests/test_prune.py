@@ -422,6 +422,28 @@ def test_bound_without_real_features_counts_the_points_there_are():
     )
 
 
+def test_bound_with_more_leaves_than_points_there_are():
+    from vcdim_core.learn._prune_rebuild import plan_of, tree_by
+
+    X, y = noisy(9, m=40, d=3, levels=2, noise=0.5)
+    tree = grow_tree(X, y)
+    features = Features(binary=2)  # four points, and seven or eight leaves
+    assert tree.n_leaves > 4
+
+    def own(t):
+        return vc.shawe_taylor_bound(1 - t.score(X, y), t.structure, 40, features=features, r=0.5)
+
+    result = prune(tree, X, y, features=features, r=0.5)
+    assert result.path[0].bound == pytest.approx(own(tree), rel=1e-9)
+    assert result.bound == pytest.approx(own(result.tree), rel=1e-9)
+    first = []
+    for node in np.flatnonzero(tree.feature >= 0).tolist():
+        leaf = (tree.feature < 0).astype(np.uint8)
+        leaf[node] = 1
+        first.append(own(tree_by(tree, plan_of(tree, leaf))))
+    assert result.path[1].bound == pytest.approx(min(first), rel=1e-9)
+
+
 def test_log_priors():
     values = log_priors(60)
     for leaves in (1, 2, 3, 7, 25, 60):
