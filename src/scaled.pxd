@@ -36,11 +36,14 @@ cdef struct Blocks:
 
 
 cdef inline double scaled_shift(double value, int64_t d) noexcept nogil:
-    """value * 2**d for d <= 0, never below it: what is too small for a double becomes 2**-500 (value > 0)."""
+    """value * 2**d for d <= 0, never below it: what is smaller than 2**-500 becomes that if d < -500 (value > 0)."""
+    cdef double small
     if value == 0.0 or d == 0:
         return value
     if d < -500:
-        return 3.054936363499605e-151
+        # value may be as large as 1e100: only what is small after shifting is replaced.
+        small = ldexp(value, <int>max(d, -5000))
+        return small if small > 3.054936363499605e-151 else 3.054936363499605e-151
     return ldexp(value, <int>d)
 
 

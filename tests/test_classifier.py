@@ -21,6 +21,7 @@ from vcdim_core.structures import as_structure
         TreeClassifier("hypergeometric", alpha=0.5, random_state=0),
         TreeClassifier("entropy", missing="best", max_leaf_nodes=5),
         TreeClassifier("chi2", discretise="quartiles", tree="multiway", class_weight="balanced"),
+        TreeClassifier(prune="bound"),
     ]
 )
 def test_follows_the_rules_of_scikit_learn(estimator, check):

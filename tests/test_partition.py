@@ -90,6 +90,19 @@ def test_rows_are_never_below_the_exact_integers_and_close(real):
                     assert rounded == exact[c - 1][m], (str(shape), c, m)
 
 
+def test_large_terms_are_not_lost_beside_larger_ones():
+    # Terms of up to 1e100 and exponents that differ by more than 500 in one sum: once taken for 2**-500.
+    shape = Structure(
+        "(((((.(..))(.((.(..))((..)(.(..))))))(.(.(..))))((..)(.((..)((..)(.(..)))))))((.(..))((.(..))((..)(.(.(..)))))))"
+    ).canonical()
+    row = _rows.partition_rows(shape.table(), 10, 6, 300)[-1]
+    exact = _counts.real_rows(shape.table(), 10, 6, 300)[0][-1]
+    for m in (150, 186, 202, 230, 300):
+        for c in (4, 5, 6):
+            found = value(row.mantissa[c - 1, m], row.exponent[c - 1, m])
+            assert exact[c - 1][m] <= found <= exact[c - 1][m] * (1 + Fraction(row.error))
+
+
 def test_all_partitions_of_54_points_are_not_taken_for_fewer():
     """2**53 - 1 is the last number of 2-partitions that is a double: found by this case."""
     row = _rows.partition_rows(full(6).table(), 1000, 2, 60)[-1]

@@ -108,7 +108,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_optional_commands(commands: Any) -> None:
     """Add the commands of other modules; one whose extra is not installed is left out."""
-    for name in ("bounds", "grow", "atlas", "verify"):
+    for name in ("bounds", "grow", "prune", "atlas", "verify"):
         try:
             module = importlib.import_module(f"{__package__}.cli_{name}")
         except ImportError:

@@ -9,8 +9,19 @@ except ImportError as _error:  # pragma: no cover - depends on the installation
         "expected scikit-learn for vcdim_core.learn, got none: install it with pip install vcdim_core[learn]"
     ) from _error
 
+from ._prune_result import PruneResult, PruneStep
 from .classifier import TreeClassifier
 from .omnivariate import NodeClassifier, OmnivariateTreeClassifier
+from .pruning import prune
 from .uniform_design import VCEstimate, estimate_vc
 
-__all__ = ["NodeClassifier", "OmnivariateTreeClassifier", "TreeClassifier", "VCEstimate", "estimate_vc"]
+__all__ = [
+    "NodeClassifier",
+    "OmnivariateTreeClassifier",
+    "PruneResult",
+    "PruneStep",
+    "TreeClassifier",
+    "VCEstimate",
+    "estimate_vc",
+    "prune",
+]

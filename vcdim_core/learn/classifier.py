@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ from ..growing import grow_tree
 from ..structures import Structure
 from ..trees import Tree, _rebuild
 from ._frames import has_categories, is_frame, read_categories, read_matrix
+from ._prune_fit import Rest, prune_grown, split_rows
+from ._prune_result import PruneResult
 
 
 class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -48,11 +50,16 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Without it, ties are broken by the lowest feature; with it, features are tried in a random order.
     n_jobs : int, default=1
         Threads.
+    prune : str or dict, optional
+        A method of `prune`, or ``{"method": ..., option: ...}``, by which the grown tree is pruned. With
+        ``"holdout"`` the rows put aside are not grown on.
 
     Attributes
     ----------
     tree_ : Tree
-        The grown tree.
+        The tree, grown and pruned.
+    prune_result_ : PruneResult or None
+        How it was pruned.
     classes_ : ndarray
         Class labels.
     n_features_in_ : int
@@ -87,6 +94,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         class_weight: Any = None,
         random_state: Any = None,
         n_jobs: int = 1,
+        prune: str | Mapping[str, Any] | None = None,
     ) -> None:
         self.criterion = criterion
         self.tree = tree
@@ -104,6 +112,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.class_weight = class_weight
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.prune = prune
 
     def __sklearn_tags__(self) -> Any:
         """Return the tags: NaN is allowed with ``missing="best"``."""
@@ -135,6 +144,27 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         weights = self._weights(matrix, y, sample_weight)
         kinds = self._kinds(matrix.shape[1])
         matrix, kinds = self._discretised(matrix, kinds, sample_weight)
+        rest = self._hold_out(matrix, y, weights)
+        self.prune_result_: PruneResult | None = None
+        self.tree_ = self._grown(*rest.grow_on, kinds)
+        if rest.method is not None:
+            self.prune_result_ = prune_grown(self, rest, kinds)
+            self.tree_ = self.prune_result_.tree
+        self.classes_ = self.tree_.classes
+        self.n_classes_ = int(self.tree_.classes.size)
+        return self
+
+    def _hold_out(self, X: npt.NDArray[Any], y: npt.NDArray[Any], weights: Any) -> Rest:
+        """What to grow on, and how to prune."""
+        return split_rows(self.prune, X, y, weights)
+
+    def _tree_kinds(self) -> list[str]:
+        """The kinds of the features as the tree sees them."""
+        kinds = self._kinds(self.n_features_in_)
+        return ["ordinal" if self.discretiser_ is not None and kind == "real" else kind for kind in kinds]
+
+    def _grown(self, matrix: npt.NDArray[Any], y: npt.NDArray[Any], weights: Any, kinds: list[str]) -> Tree:
+        """Grow on numbers."""
         names = getattr(self, "feature_names_in_", None)
         order = self._feature_order(matrix.shape[1])
         grown = grow_tree(
@@ -145,10 +175,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             min_weight_fraction_leaf=self.min_weight_fraction_leaf, min_gain=self.min_gain, alpha=self.alpha,
             n_jobs=self.n_jobs,
         )  # fmt: skip
-        self.tree_ = _renamed(grown, order, names, self._category_names())
-        self.classes_ = grown.classes
-        self.n_classes_ = int(grown.classes.size)
-        return self
+        return _renamed(grown, order, names, self._category_names())
 
     def _read_fit(self, X: Any, y: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Numbers from an array or a frame; remembers names and categories."""
