@@ -551,7 +551,7 @@ def test_what_the_witness_search_found_survives_a_limit(monkeypatch: pytest.Monk
     assert lowers[-1] >= 8
 
 
-def test_larger_node_limits_never_give_smaller_lower_ends() -> None:
+def test_larger_limits_never_give_smaller_lower_ends() -> None:
     for structure, features in (("((..).)", Features(real=3)), ("((..)(..))", Features(real=3))):
         results = [vc.search_vc(structure, features=features, node_limit=2**k) for k in range(4, 13, 2)]
         lowers = [result.lower for result in results]
