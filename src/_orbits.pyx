@@ -3,7 +3,7 @@
 The search of _levels.pyx with the samples of kinds.pxd and the forms of forms.pxd. Level k holds one representative of every orbit
 of *live* samples of k points: shattered, and with positions at which another point may still be added.
 
-    generate    extend each representative R by each of its candidate positions; keep R + x if x is a last point of its form
+    generate    extend each representative R by each of its candidate positions; keep R + x if x is at the end of its form's numbering
                 (canonical augmentation: one parent per orbit) and no sibling has this form; test it once;
     mark        for each new W and each p in W find W - p among the parents by its form; the position of p, in the coordinates of
                 that form, is marked: X(W - p) is the set of positions whose sample is live;
@@ -27,7 +27,8 @@ from canon cimport mix
 from clock cimport monotonic_seconds
 from control cimport TESTS_LEFT, Watch, set_bits, take_test, watch_init, watch_step
 from dichotomy cimport (Memo, level_clear, memo_bytes, memo_count, memo_free, memo_shatters, memo_unrealised)
-from forms cimport (MAX_SYMMETRIES, Forms, Map, Shares, find_form, find_shares, find_symmetries, image, may_be_last)
+from forms cimport (MAX_SYMMETRIES, Forms, Map, Shares, find_form, find_form_from_invariants, find_shares, find_symmetries,
+                    forms_init, image, may_be_end)
 from kinds cimport (MAX_CATEGORIES, MAX_COLUMNS, MAX_POSITIONS, REAL, Frame, Kinds, Sample, insert, is_taken, kinds_init,
                     radix, remove, split_position)
 from scalars cimport MAX_POINTS
@@ -345,8 +346,7 @@ cdef class Worker:
         self.problem = problem
         self.limits = limits
         watch_init(&self.watch, &limits[0])
-        memset(&self.forms, 0, sizeof(Forms))
-        self.forms.kinds = &problem.kinds
+        forms_init(&self.forms, &problem.kinds)
         if splits_init(&self.splits, &self.memo, &problem.kinds, table, MAX_POINTS) < 0:
             raise MemoryError
 
@@ -581,11 +581,11 @@ cdef int generate_children(Worker worker, Level level, int64_t i, Level children
             child = parent
             split_position(kinds, k, points[k], places)
             insert(kinds, &child, places)
-            if not may_be_last(&worker.forms, &child, k):
+            if not may_be_end(&worker.forms, &child, k):
                 continue
             worker.forms.target = k
-            find_form(&worker.forms, &child)
-            if not worker.forms.is_last or (symmetric and not is_new_sibling(worker, k + 1)):
+            find_form_from_invariants(&worker.forms, &child)
+            if not worker.forms.is_end or (symmetric and not is_new_sibling(worker, k + 1)):
                 continue
             answer = test_sample(worker, points, k + 1) if test else 1
             if answer == 2 or watch_step(&worker.watch, STEPS_PER_FORM):

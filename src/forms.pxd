@@ -6,9 +6,9 @@ feature's symmetries allow, and the strings of like features sorted, they make a
 over a set of numberings that depends on nothing but the sample:
 
     with real features      the order along one of them, or the reverse: 2 l numberings (l with orientation fixed);
-    without                 the leaves of a search tree: begin with a point of the smallest invariant, then always add a point whose
-                            values, seen from those before it, have the smallest hash; every tie is followed, but of twins,
-                            points that a renaming of categories exchanges, only the first.
+    without                 the order of an invariant of the points, how they lie among the others; points that share it by a search
+                            tree: always add one whose values, seen from those before it, have the smallest hash; every tie is
+                            followed, but of twins, points that a renaming of categories exchanges, only the first.
 
 The numberings that give the form are the automorphisms of the sample, up to those that move no point: exchanges of equal
 strings, and permutations of categories that do not occur. So the size of the stabiliser comes with the form, and the sum of
@@ -48,7 +48,9 @@ cdef struct Forms:
     Map map                                    # that gives it
     uint64_t stabiliser                        # its size; 2^64 - 1 stands for anything larger
     int target                                 # is this point ...
-    bint is_last                               # ... the last of a numbering that gives the form?
+    bint is_end                                # ... the end of a numbering that gives the form? (`end_of`)
+    uint64_t pairs[MAX_COLUMNS][MAX_CATEGORIES][MAX_CATEGORIES]     # how two values of a feature lie to each other, hashed
+    uint64_t invariants[MAX_POINTS]            # of the points of the sample at hand, without real features
     bint collect                               # keep the symmetries of the sample, which is its own form
     int n_symmetries                           # more than MAX_SYMMETRIES are only counted
     Map symmetries[MAX_SYMMETRIES]
@@ -129,6 +131,11 @@ cdef inline bint are_twins(const Forms* forms, int p) noexcept nogil:
     return (forms.twins[forms.target] >> p) & 1
 
 
+cdef inline int end_of(const Forms* forms, int m) noexcept nogil:
+    """The end of a numbering at which a new point must stand: the last with real features, the first without."""
+    return m - 1 if forms.kinds.n_real else 0
+
+
 cdef inline void consider(Forms* forms, const Sample* sample) noexcept nogil:
     """Compare the table of the numbering at work with the best one."""
     cdef const Kinds* kinds = forms.kinds
@@ -150,13 +157,13 @@ cdef inline void consider(Forms* forms, const Sample* sample) noexcept nogil:
         map.place[ranked[p]] = <uint8_t>p
     if compared < 0:
         forms.n_ties = 1
-        forms.is_last = m > 0 and are_twins(forms, forms.order[m - 1])
+        forms.is_end = m > 0 and are_twins(forms, forms.order[end_of(forms, m)])
         forms.map = map
         forms.n_symmetries = 0
     else:
         forms.n_ties += 1
-        if m > 0 and are_twins(forms, forms.order[m - 1]):
-            forms.is_last = True
+        if m > 0 and are_twins(forms, forms.order[end_of(forms, m)]):
+            forms.is_end = True
     if forms.collect:
         note_symmetry(forms, &map)
 
@@ -239,73 +246,113 @@ cdef inline bint is_first_twin(const Forms* forms, int p, uint32_t rest) noexcep
     return forms.twins[p] & rest & ((<uint32_t>1 << p) - 1) == 0
 
 
+cdef inline uint32_t least_points(const Forms* forms, int m, uint32_t rest) noexcept nogil:
+    """The points of `rest` with the least invariant."""
+    cdef uint64_t least = ~<uint64_t>0
+    cdef uint32_t points = 0
+    cdef int p
+    for p in range(m):
+        if (rest >> p) & 1:
+            if forms.invariants[p] < least:
+                least = forms.invariants[p]
+                points = 0
+            if forms.invariants[p] == least:
+                points |= <uint32_t>1 << p
+    return points
+
+
+cdef inline bint number_by_invariants(Forms* forms, const Sample* sample) noexcept nogil:
+    """Consider the order of the invariants if they are all different; False if not."""
+    cdef int p, i
+    for p in range(sample.m):
+        i = p
+        while i > 0 and forms.invariants[forms.order[i - 1]] > forms.invariants[p]:
+            forms.order[i] = forms.order[i - 1]
+            i -= 1
+        forms.order[i] = <uint8_t>p
+    for i in range(1, sample.m):
+        if forms.invariants[forms.order[i]] == forms.invariants[forms.order[i - 1]]:
+            return False
+    for p in range(sample.m):
+        forms.twins[p] = <uint32_t>1 << p
+    forms.n_twin_orders = 1
+    consider(forms, sample)
+    return True
+
+
 cdef inline void number_points(Forms* forms, const Sample* sample, const Prefix* prefix, int depth, uint32_t rest) noexcept nogil:
     """Consider the numberings that go on from `prefix` with the points of `rest`."""
     cdef uint64_t hashes[MAX_POINTS]
     cdef uint64_t least = ~<uint64_t>0
+    cdef uint32_t next
     cdef Prefix longer
     cdef int p
     if depth == sample.m:
         consider(forms, sample)
         return
+    next = least_points(forms, sample.m, rest)
     for p in range(sample.m):
-        if (rest >> p) & 1:
-            hashes[p] = row_hash(forms.kinds, prefix, sample, p)
+        if (next >> p) & 1:
+            hashes[p] = row_hash(forms.kinds, prefix, sample, p) if next & (next - 1) else 0
             if hashes[p] < least:
                 least = hashes[p]
     for p in range(sample.m):
-        if (rest >> p) & 1 and hashes[p] == least and is_first_twin(forms, p, rest):
+        if (next >> p) & 1 and hashes[p] == least and is_first_twin(forms, p, rest):
             longer = prefix[0]
             extend_prefix(forms.kinds, &longer, sample, p)
             forms.order[depth] = <uint8_t>p
             number_points(forms, sample, &longer, depth + 1, rest & ~(<uint32_t>1 << p))
 
 
-cdef inline uint64_t point_invariant(const Kinds* kinds, const Sample* sample, int p) noexcept nogil:
-    """How a point lies among the others."""
-    cdef uint64_t total = 0, pair
-    cdef int f, q, apart, edge
-    for q in range(sample.m):
-        pair = 0
-        for f in range(kinds.n):
-            apart = sample.value[f][p] - sample.value[f][q]
-            edge = sample.value[f][p]
-            if is_permutable(kinds, f):
-                apart = apart != 0
-                edge = 0
-            elif is_reversible(kinds, f) and 2 * edge > kinds.size[f] - 1:
-                apart = -apart
-                edge = kinds.size[f] - 1 - edge
-            if is_reversible(kinds, f) and 2 * edge == kinds.size[f] - 1 and apart < 0:
-                apart = -apart
-            pair += mix(<uint64_t>(1 + kinds.group[f] + 64 * edge + 4096 * (apart + 64)))
-        total += mix(pair)
-    return total
+cdef inline uint64_t value_pair(const Kinds* kinds, int f, int v, int w) noexcept nogil:
+    """How value v of feature f lies to value w, up to the feature's symmetries, hashed."""
+    cdef int apart = v - w, edge = v
+    if is_permutable(kinds, f):
+        apart = apart != 0
+        edge = 0
+    elif is_reversible(kinds, f) and 2 * edge > kinds.size[f] - 1:
+        apart = -apart
+        edge = kinds.size[f] - 1 - edge
+    if is_reversible(kinds, f) and 2 * edge == kinds.size[f] - 1 and apart < 0:
+        apart = -apart
+    return mix(<uint64_t>(1 + kinds.group[f] + 64 * edge + 4096 * (apart + 64)))
+
+
+cdef inline void forms_init(Forms* forms, const Kinds* kinds) noexcept nogil:
+    cdef int f, v, w
+    memset(forms, 0, sizeof(Forms))
+    forms.kinds = kinds
+    for f in range(kinds.n):
+        for v in range(kinds.size[f]):
+            for w in range(kinds.size[f]):
+                forms.pairs[f][v][w] = value_pair(kinds, f, v, w)
+
+
+cdef inline void find_invariants(Forms* forms, const Sample* sample) noexcept nogil:
+    """How each point lies among the others, into forms.invariants."""
+    cdef uint64_t pair
+    cdef int f, p, q
+    for p in range(sample.m):
+        forms.invariants[p] = 0
+        for q in range(sample.m):
+            pair = 0
+            for f in range(forms.kinds.n):
+                pair += forms.pairs[f][sample.value[f][p]][sample.value[f][q]]
+            forms.invariants[p] += (pair ^ (pair >> 32)) * <uint64_t>0xD6E8FEB86659FD93
 
 
 cdef inline void number_all(Forms* forms, const Sample* sample) noexcept nogil:
-    """Consider the numberings of a sample without real features."""
-    cdef uint64_t invariants[MAX_POINTS]
-    cdef uint64_t least = ~<uint64_t>0
-    cdef Prefix start, longer
-    cdef int p, m = sample.m
+    """Consider the numberings of a sample without real features, whose invariants are known."""
+    cdef Prefix start
+    cdef int p
+    if number_by_invariants(forms, sample):
+        return
     memset(&start, 0, sizeof(start))
     memset(start.label, NOWHERE, sizeof(start.label))
     for p in range(forms.kinds.n):
         start.hash[p] = mix(1 + forms.kinds.group[p])
-    for p in range(m):
-        invariants[p] = point_invariant(forms.kinds, sample, p)
-        if invariants[p] < least:
-            least = invariants[p]
     find_twins(forms, sample)
-    if m == 0:
-        consider(forms, sample)
-    for p in range(m):
-        if invariants[p] == least and is_first_twin(forms, p, ~<uint32_t>0):
-            longer = start
-            extend_prefix(forms.kinds, &longer, sample, p)
-            forms.order[0] = <uint8_t>p
-            number_points(forms, sample, &longer, 1, ((<uint32_t>1 << m) - 1) & ~(<uint32_t>1 << p))
+    number_points(forms, sample, &start, 0, (<uint32_t>1 << sample.m) - 1)
 
 
 # --- the form ------------------------------------------------------------------------------------------------------------
@@ -361,9 +408,16 @@ cdef inline bint string_is_first(const Forms* forms, int p, int m) noexcept nogi
 
 
 cdef inline void find_form(Forms* forms, const Sample* sample) noexcept nogil:
-    """The form of a sample, a map that gives it, its stabiliser, and whether `target` is last."""
+    """The form of a sample, a map that gives it, its stabiliser, and whether `target` is at the end."""
+    if forms.kinds.n_real == 0:
+        find_invariants(forms, sample)
+    find_form_from_invariants(forms, sample)
+
+
+cdef inline void find_form_from_invariants(Forms* forms, const Sample* sample) noexcept nogil:
+    """As find_form, after find_invariants or may_be_end."""
     forms.n_ties = 0
-    forms.is_last = False
+    forms.is_end = False
     forms.n_symmetries = 0
     if forms.kinds.n_real:
         number_by_real(forms, sample)
@@ -372,10 +426,14 @@ cdef inline void find_form(Forms* forms, const Sample* sample) noexcept nogil:
     forms.stabiliser = times(times(forms.n_ties, forms.n_twin_orders), still_symmetries(forms, sample.m))
 
 
-cdef inline bint may_be_last(const Forms* forms, const Sample* sample, int p) noexcept nogil:
-    """Whether point p can be the last of a numbering: with real features, at an end of one of them."""
+cdef inline bint may_be_end(Forms* forms, const Sample* sample, int p) noexcept nogil:
+    """Whether point p can be at the end of a numbering: last on a real feature, or else of the least invariant."""
     cdef int f
     if forms.kinds.n_real == 0:
+        find_invariants(forms, sample)
+        for f in range(sample.m):
+            if forms.invariants[f] < forms.invariants[p]:
+                return False
         return True
     for f in range(forms.kinds.n_real):
         if sample.value[f][p] == sample.m - 1 or (sample.value[f][p] == 0 and not forms.kinds.fixed):
