@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         vc_upper_bound,
     )
     from .exact import (
+        ExecutorError,
         dichotomies,
         exact_vc,
         growth_function,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     )
     from .features import Features, as_features
     from .growing import grow_tree
-    from .results import Progress, SearchLimit, SearchStats, VCResult
+    from .results import LevelRecord, Progress, SearchLimit, SearchStats, VCResult
     from .risk import mdl_bound, shawe_taylor_bound, srm_bound, vapnik_bound
     from .split import Split, best_split
     from .structures import LEAF, STUMP, Structure, as_structure, comb, full, join, structures, structures_of_height
@@ -53,6 +54,7 @@ __version__ = "0.1.0"
 # checker of certificates runs without NumPy and without the engine.
 _LATER = {
     "exact": (
+        "ExecutorError",
         "dichotomies",
         "exact_vc",
         "growth_function",
@@ -63,7 +65,7 @@ _LATER = {
         "unrealised",
     ),
     "features": ("Features", "as_features"),
-    "results": ("Progress", "SearchLimit", "SearchStats", "VCResult"),
+    "results": ("LevelRecord", "Progress", "SearchLimit", "SearchStats", "VCResult"),
     "structures": (
         "LEAF",
         "STUMP",
@@ -99,7 +101,9 @@ __all__ = [
     "LEAF",
     "STUMP",
     "Bracket",
+    "ExecutorError",
     "Features",
+    "LevelRecord",
     "Progress",
     "SearchLimit",
     "SearchStats",

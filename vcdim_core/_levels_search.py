@@ -34,7 +34,7 @@ SLICE = 512
 UNIT_SECONDS = 2.0
 """Time of a unit that is handed to an executor or written to a journal."""
 
-LOCAL_SECONDS = 1.0
+LOCAL_SECONDS = 0.25
 """A level is begun here; what is not done after so long goes to the executor."""
 
 T = TypeVar("T")
@@ -324,14 +324,14 @@ class Units:
                 done, _ = wait(running, timeout=0.05, return_when=FIRST_COMPLETED)
                 for future in done:
                     start, stop = running.pop(future)
-                    self._receive(start, stop, relay.result(future))
+                    self._receive(start, stop, relay.result(future), relay.n_workers)
                 if _stopped(self.members.limits):
                     raise Stopped
         finally:
             for future in running:
                 future.cancel()
 
-    def _receive(self, start: int, stop: int, answer: UnitResult) -> None:
+    def _receive(self, start: int, stop: int, answer: UnitResult, n_workers: int) -> None:
         n_done, n_orbits, arrays, counts = answer
         reached = start + n_done
         self.members.limits[2] -= counts[0]
@@ -341,6 +341,8 @@ class Units:
             raise Stopped
         if reached < stop:
             self.left.appendleft((reached, stop))
+            if len(self.left) < n_workers:  # near the end of a level: smaller pieces, so that all end together
+                self._share(4 * n_workers)
         if self.journal is not None:
             self.journal.add(self.level.n_points, self.name, start, reached, n_orbits, arrays, counts)
         self._take(start, reached, self._unpack(n_orbits, arrays, start), counts)

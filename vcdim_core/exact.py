@@ -137,7 +137,7 @@ def search_vc(
         Bytes the levels and workers of the search may hold; 1.75 GiB unless given.
     executor : concurrent.futures.Executor or dask.distributed.Client, optional
         Where to extend samples, in units of about two seconds: a process pool, ``mpi4py.futures``, a Dask cluster.
-        The first second of each size is done here, so small searches never leave the process.
+        The first quarter of a second of each size is done here, so small searches never leave the process.
     progress : bool or callable
         True prints to standard error (a bar if tqdm is installed); a callable gets a `Progress`.
     checkpoint : path, optional
