@@ -1,11 +1,13 @@
 """Build of the Cython kernels: every ``src/_name.pyx`` becomes ``vcdim_core._name``.
 
-Three environment variables change the build (all for developers, none for wheels):
+Four environment variables change the build (all for developers, none for wheels):
 
 ``VCDIM_CHECKED=1``
     keeps every ``assert`` in the kernels and switches bounds checks on.
 ``VCDIM_SANITIZE=address,undefined``
     compiles and links with those sanitizers (``.ci/sanitize`` builds and runs the tests so).
+``VCDIM_QUICK=1``
+    compiles without optimisation, where only the building is looked at.
 ``VCDIM_KERNELS="_dive _levels"``
     builds these kernels only.
 """
@@ -19,6 +21,7 @@ from setuptools import Extension, setup
 
 CHECKED = os.environ.get("VCDIM_CHECKED", "0") not in ("", "0")
 SANITIZE = os.environ.get("VCDIM_SANITIZE", "")
+QUICK = os.environ.get("VCDIM_QUICK", "0") not in ("", "0")
 
 # Every kernel: src/_name.pyx -> vcdim_core._name.
 KERNELS = os.environ.get("VCDIM_KERNELS", "").split() or sorted(path.stem for path in Path("src").glob("_*.pyx"))
@@ -38,7 +41,7 @@ if sys.platform == "win32":
     LINK_ARGS: list[str] = []
 else:
     # Portable code only: no -march. Wide vectors are chosen at run time inside the kernels.
-    COMPILE_ARGS = ["-O1", "-g"] if SANITIZE else ["-O3"]
+    COMPILE_ARGS = ["-O1", "-g"] if SANITIZE else ["-O0"] if QUICK else ["-O3"]
     LINK_ARGS = []
     if SANITIZE:
         COMPILE_ARGS += [f"-fsanitize={SANITIZE}", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"]

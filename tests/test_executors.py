@@ -173,7 +173,7 @@ def test_a_dask_client_and_its_executor_give_the_same_answer(name: str, client: 
 @pytest.mark.skipif(os.name == "nt", reason="processes are killed the POSIX way")
 def test_a_dask_worker_that_is_killed_changes_nothing(client: Any) -> None:
     expected = answer(vc.search_vc(**SEARCHES["real"]))
-    pids = [info["pid"] for info in client.run(_pid).values()]
+    pids = list(client.run(os.getpid).values())
     done = threading.Event()
 
     def kill(n: int) -> None:
@@ -184,7 +184,3 @@ def test_a_dask_worker_that_is_killed_changes_nothing(client: Any) -> None:
     executor = Counting(client.get_executor(), kill)
     assert answer(vc.search_vc(**SEARCHES["real"], executor=executor)) == expected
     assert done.is_set()
-
-
-def _pid() -> dict[str, int]:
-    return {"pid": os.getpid()}
