@@ -405,18 +405,22 @@ cdef Block* frontier_pop(Job* j) noexcept nogil:
 _pending = []
 
 
-cdef int look_for_signals(Job* j, int64_t work) noexcept nogil:
+cdef inline int look_for_signals(Job* j, int64_t work) noexcept nogil:
     """Count work and let Python handle signals now and then; 1 when growing must stop."""
     j.work += work
     if j.work > SIGNAL_STEP:
         j.work = 0
-        with gil:
-            try:
-                PyErr_CheckSignals()
-            except BaseException as error:
-                j.stop[0] = 1
-                _pending.append(error)
+        handle_signals(j)
     return j.stop[0]
+
+
+cdef void handle_signals(Job* j) noexcept with gil:
+    """Apart from the count: a function that holds Python objects takes the lock whenever it is called."""
+    try:
+        PyErr_CheckSignals()
+    except BaseException as error:
+        j.stop[0] = 1
+        _pending.append(error)
 
 
 # ---- at most 64 rows ------------------------------------------------------------------------------------------------

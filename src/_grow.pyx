@@ -342,18 +342,22 @@ cdef void frontier_pop(Worker* w, Open* t) noexcept nogil:
     w.open[i] = last
 
 
-cdef int look_for_signals(Worker* w, int64_t work) noexcept nogil:
+cdef inline int look_for_signals(Worker* w, int64_t work) noexcept nogil:
     """Count work and let Python handle signals now and then; 1 when growing must stop."""
     w.work += work
     if w.work > SIGNAL_STEP:
         w.work = 0
-        with gil:
-            try:
-                PyErr_CheckSignals()
-            except BaseException as error:
-                w.stop[0] = 1
-                _pending.append(error)
+        handle_signals(w)
     return w.stop[0]
+
+
+cdef void handle_signals(Worker* w) noexcept with gil:
+    """Apart from the count: a function that holds Python objects takes the lock whenever it is called."""
+    try:
+        PyErr_CheckSignals()
+    except BaseException as error:
+        w.stop[0] = 1
+        _pending.append(error)
 
 
 _pending = []
