@@ -24,17 +24,19 @@ in the representative's own coordinates, X in canonical ones.
 Cost per orbit of k points: one test, k canonical forms and look-ups, O(k |candidates|) maps of points.
 """
 
+from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
 from clock cimport monotonic_seconds
-from buffer cimport Buffer, buffer_add, buffer_free, buffer_reserve, buffer_take
+from bitset cimport bitset_add, bitset_count, bitset_has
+from buffer cimport (Buffer, buffer_add, buffer_cut, buffer_free, buffer_keep, buffer_reserve, buffer_take)
 from canon cimport (MAX_GENERATORS, Canon, CubeMap, canon_augments, canon_canonical, canon_generators, canon_init, canon_pair,
                     canon_sums, map_point, mix)
 from control cimport STOP as STOP_LIMIT, TESTS_LEFT, Watch, take_test, watch_init, watch_step
 from dichotomy cimport (Memo, memo_bytes, memo_count, memo_free, memo_init, memo_set_point, memo_shatters)
-from bitlane cimport bits_count64, bits_low64
+from bitlane cimport bits_low64
 from scalars cimport MAX_FEATURES, MAX_POINTS
 
 cdef enum:
@@ -107,7 +109,7 @@ cdef class Level:
 
     def n_candidates(self):
         """The number of points that may still be added, orbit by orbit."""
-        return [count_words((<uint64_t*>self.candidates.data) + i * self.W, self.W) for i in range(self.n_orbits)]
+        return [bitset_count((<uint64_t*>self.candidates.data) + i * self.W, self.W) for i in range(self.n_orbits)]
 
     def form_bytes(self):
         """The canonical forms, one after the other."""
@@ -124,20 +126,16 @@ cdef class Level:
         for i in range(start, stop):
             (<uint32_t*>self.parents.data)[i] -= <uint32_t>first_parent
         arrays = (
-            cut_bytes(&self.points, start, n, points),
-            cut_bytes(&self.forms, start, n, points),
-            cut_bytes(&self.maps, start, n, sizeof(CubeMap)),
-            cut_bytes(&self.automorphisms, start, n, sizeof(uint64_t)),
-            cut_bytes(&self.parents, start, n, sizeof(uint32_t)),
-            cut_bytes(&self.candidates, start, n, self.W * sizeof(uint64_t)),
+            buffer_cut(&self.points, start, n, points),
+            buffer_cut(&self.forms, start, n, points),
+            buffer_cut(&self.maps, start, n, sizeof(CubeMap)),
+            buffer_cut(&self.automorphisms, start, n, sizeof(uint64_t)),
+            buffer_cut(&self.parents, start, n, sizeof(uint32_t)),
+            buffer_cut(&self.candidates, start, n, self.W * sizeof(uint64_t)),
         )
         for i in range(start, stop):
             (<uint32_t*>self.parents.data)[i] += <uint32_t>first_parent
         return arrays
-
-
-cdef bytes cut_bytes(Buffer* buffer, int64_t start, int64_t n, size_t size):
-    return buffer.data[start * size:(start + n) * size] if buffer.used and n * size else b""
 
 
 def unpack(int n_points, int n_features, int64_t n_orbits, tuple arrays, int64_t first_parent=0):
@@ -167,21 +165,6 @@ def unpack(int n_points, int n_features, int64_t n_orbits, tuple arrays, int64_t
             if (<CubeMap*>level.maps.data)[j].place[f] >= n_features:
                 raise ValueError("expected maps of the cube, got a feature that is not there")
     return level
-
-
-cdef inline int count_words(const uint64_t* words, int W) noexcept nogil:
-    cdef int n = 0, w
-    for w in range(W):
-        n += bits_count64(words[w])
-    return n
-
-
-cdef inline bint has_point(const uint64_t* words, uint32_t p) noexcept nogil:
-    return (words[p >> 6] >> (p & 63)) & 1
-
-
-cdef inline void add_point(uint64_t* words, uint32_t p) noexcept nogil:
-    words[p >> 6] |= <uint64_t>1 << (p & 63)
 
 
 cdef inline uint64_t form_hash(const uint16_t* form, int k) noexcept nogil:
@@ -253,7 +236,7 @@ def first_level(int n_features, bint fixed):
         raise MemoryError
     memset(words, 0, level.W * sizeof(uint64_t))
     for i in range(1 << n_features):
-        add_point(words, i)
+        bitset_add(words, i)
     level.n_orbits = 1
     if level_build_index(level) < 0:
         raise MemoryError
@@ -345,27 +328,18 @@ cdef class Worker:
 
     def generate(self, Level level, int64_t start, int64_t stop, bint test=True):
         """The shattered (or, without test, all) children of orbits start .. stop-1, as a level without index; None when told to stop."""
-        cdef Level children = Level(level.n_points + 1, level.n_features)
-        cdef int outcome = DONE
-        cdef int64_t i
-        with nogil:
-            for i in range(start, stop):
-                outcome = generate_children(self, level, i, children, test)
-                if outcome != DONE:
-                    break
-        if outcome == NO_MEMORY or self.memo.failed:
-            raise MemoryError
-        return None if outcome == STOPPED else children
+        answer = self.generate_some(level, start, stop, INFINITY, test)
+        return None if answer is None else answer[0]
 
-    def generate_some(self, Level level, int64_t start, int64_t stop, double seconds):
-        """As `generate`, but stops after about so many seconds; returns the children and the first orbit not done."""
+    def generate_some(self, Level level, int64_t start, int64_t stop, double seconds, bint test=True):
+        """As `generate`, but stops after about so many seconds; returns the children and the first orbit not done as well."""
         cdef Level children = Level(level.n_points + 1, level.n_features)
         cdef int outcome = DONE
         cdef int64_t i = start
         cdef double deadline = monotonic_seconds() + seconds
         with nogil:
             while i < stop:
-                outcome = generate_children(self, level, i, children, True)
+                outcome = generate_children(self, level, i, children, test)
                 if outcome != DONE:
                     break
                 i += 1
@@ -560,7 +534,7 @@ def mark(Level parents, Level level):
                 points = <uint16_t*>level.points.data + i * n
                 link = <Link*>level.links.data + i * n
                 for j in range(n):
-                    add_point(marks + link[j].orbit * <size_t>W, map_point(&link[j].map, points[j], level.n_features))
+                    bitset_add(marks + link[j].orbit * <size_t>W, map_point(&link[j].map, points[j], level.n_features))
 
 
 cdef void close_marks(Worker worker, Level parents, int64_t i) noexcept nogil:
@@ -573,15 +547,15 @@ cdef void close_marks(Worker worker, Level parents, int64_t i) noexcept nogil:
         memset(marks, 255, W * sizeof(uint64_t))
         return
     while True:
-        before = count_words(marks, W)
+        before = bitset_count(marks, W)
         for g in range(n):
             for w in range(W):
                 word = marks[w]
                 while word:
-                    add_point(marks, map_point(&worker.canon.generators[g], 64 * w + bits_low64(word),
+                    bitset_add(marks, map_point(&worker.canon.generators[g], 64 * w + bits_low64(word),
                                                parents.n_features))
                     word &= word - 1
-        if count_words(marks, W) == before:
+        if bitset_count(marks, W) == before:
             return
 
 
@@ -617,7 +591,7 @@ cdef inline int filter_points(uint16_t* points, int n, const CubeMap* map, int d
         for j in range(1, (d + 3) >> 2):
             image |= tables[16 * j + ((z >> (4 * j)) & 15)]
         points[m] = points[i]
-        m += has_point(marks, image)
+        m += bitset_has(marks, image)
     return m
 
 
@@ -640,7 +614,7 @@ cdef int find_candidates(Level parents, Level level, int64_t i, uint16_t* points
     for j in range(n - 1, -1, -1):
         size = filter_points(points, size, &links[j].map, level.n_features, marks + links[j].orbit * <size_t>W)
     for j in range(size):
-        add_point(out, points[j])
+        bitset_add(out, points[j])
     return size
 
 
@@ -659,31 +633,17 @@ def prune(Level parents, Level level, int need, int64_t start, int64_t stop):
     return died
 
 
-cdef void keep_alive(Level level, Buffer* buffer, size_t bytes) noexcept nogil:
-    """Close up the live orbits' records of `bytes` bytes."""
-    cdef int64_t i
-    cdef size_t j = 0
-    if buffer.used == 0:
-        return
-    for i in range(level.n_orbits):
-        if level.alive.data[i]:
-            if j != <size_t>i:
-                memcpy(buffer.data + j * bytes, buffer.data + i * bytes, bytes)
-            j += 1
-    buffer.used = j * bytes
-
-
 def compact(Level level):
     """Drop the dead orbits and the links."""
     cdef int k = level.n_points
     cdef int64_t i, n = 0
     with nogil:
-        keep_alive(level, &level.points, k * sizeof(uint16_t))
-        keep_alive(level, &level.forms, k * sizeof(uint16_t))
-        keep_alive(level, &level.maps, sizeof(CubeMap))
-        keep_alive(level, &level.automorphisms, sizeof(uint64_t))
-        keep_alive(level, &level.parents, sizeof(uint32_t))
-        keep_alive(level, &level.candidates, level.W * sizeof(uint64_t))
+        buffer_keep(&level.points, level.alive.data, level.n_orbits, k * sizeof(uint16_t))
+        buffer_keep(&level.forms, level.alive.data, level.n_orbits, k * sizeof(uint16_t))
+        buffer_keep(&level.maps, level.alive.data, level.n_orbits, sizeof(CubeMap))
+        buffer_keep(&level.automorphisms, level.alive.data, level.n_orbits, sizeof(uint64_t))
+        buffer_keep(&level.parents, level.alive.data, level.n_orbits, sizeof(uint32_t))
+        buffer_keep(&level.candidates, level.alive.data, level.n_orbits, level.W * sizeof(uint64_t))
         for i in range(level.n_orbits):
             n += level.alive.data[i]
         buffer_free(&level.links)

@@ -17,12 +17,14 @@ order can take several, so there only an orbit without any candidate dies.
 Cost per orbit of k points: one test; k forms and look-ups, twice; a few operations for each position and point.
 """
 
+from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy, memset
 
-from bitlane cimport bits_count64, bits_low64
-from buffer cimport Buffer, buffer_add, buffer_free, buffer_reserve, buffer_take
+from bitlane cimport bits_low64
+from bitset cimport bitset_add, bitset_count, bitset_has
+from buffer cimport (Buffer, buffer_add, buffer_cut, buffer_free, buffer_keep, buffer_reserve, buffer_take)
 from canon cimport mix
 from clock cimport monotonic_seconds
 from control cimport TESTS_LEFT, Watch, set_bits, take_test, watch_init, watch_step
@@ -41,7 +43,6 @@ cdef enum:
     DONE = 0
     STOPPED = 1
     NO_MEMORY = 2
-    OVER_BUDGET = 3
 
 cdef enum:
     STEPS_PER_FORM = 8       # a form takes about as long as this many dichotomy sets
@@ -137,7 +138,7 @@ cdef class Level:
 
     def n_candidates(self):
         """The number of positions that may still be taken, orbit by orbit."""
-        return [count_words((<uint64_t*>self.candidates.data) + i * self.W, self.W) for i in range(self.n_orbits)]
+        return [bitset_count((<uint64_t*>self.candidates.data) + i * self.W, self.W) for i in range(self.n_orbits)]
 
     def form_bytes(self):
         """The forms, one after the other."""
@@ -148,15 +149,11 @@ cdef class Level:
         cdef int64_t n = stop - start
         assert 0 <= start <= stop <= self.n_orbits
         return (
-            cut_bytes(&self.points, start, n, self.n_points * sizeof(uint32_t)),
-            cut_bytes(&self.forms, start, n, self.n_points * self.n_features),
-            cut_bytes(&self.stabiliser_sizes, start, n, sizeof(uint64_t)),
-            cut_bytes(&self.candidates, start, n, self.W * sizeof(uint64_t)),
+            buffer_cut(&self.points, start, n, self.n_points * sizeof(uint32_t)),
+            buffer_cut(&self.forms, start, n, self.n_points * self.n_features),
+            buffer_cut(&self.stabiliser_sizes, start, n, sizeof(uint64_t)),
+            buffer_cut(&self.candidates, start, n, self.W * sizeof(uint64_t)),
         )
-
-
-cdef bytes cut_bytes(Buffer* buffer, int64_t start, int64_t n, size_t size):
-    return buffer.data[start * size:(start + n) * size] if buffer.used and n * size else b""
 
 
 def unpack(Problem problem, int n_points, int64_t n_orbits, tuple arrays):
@@ -190,21 +187,6 @@ cdef int check_points(Level level) except -1:
             if (<uint32_t*>level.points.data)[i * k + j] >= level.problem.kinds.frames[j].count:
                 raise ValueError(f"expected positions below {level.problem.kinds.frames[j].count}, got a larger one")
     return 0
-
-
-cdef inline int count_words(const uint64_t* words, int W) noexcept nogil:
-    cdef int n = 0, w
-    for w in range(W):
-        n += bits_count64(words[w])
-    return n
-
-
-cdef inline bint has_position(const uint64_t* words, uint32_t p) noexcept nogil:
-    return (words[p >> 6] >> (p & 63)) & 1
-
-
-cdef inline void add_position(uint64_t* words, uint32_t p) noexcept nogil:
-    words[p >> 6] |= <uint64_t>1 << (p & 63)
 
 
 cdef inline uint64_t form_hash(const uint8_t* form, int n) noexcept nogil:
@@ -289,7 +271,7 @@ def open_candidates(Level level):
             for position in range(kinds.frames[k].count):
                 split_position(kinds, k, position, places)
                 if not is_taken(kinds, &sample, places):
-                    add_position(<uint64_t*>level.candidates.data + i * W, position)
+                    bitset_add(<uint64_t*>level.candidates.data + i * W, position)
 
 
 cdef inline void read_sample(const Kinds* kinds, const uint32_t* positions, int k, Sample* sample) noexcept nogil:
@@ -367,27 +349,18 @@ cdef class Worker:
 
     def generate(self, Level level, int64_t start, int64_t stop, bint test=True):
         """The shattered (or, without test, all) children of orbits start .. stop-1, as a level without index; None when told to stop."""
-        cdef Level children = Level(self.problem, level.n_points + 1)
-        cdef int outcome = DONE
-        cdef int64_t i
-        with nogil:
-            for i in range(start, stop):
-                outcome = generate_children(self, level, i, children, test)
-                if outcome != DONE:
-                    break
-        if outcome == NO_MEMORY or self.memo.failed:
-            raise MemoryError
-        return None if outcome == STOPPED else children
+        answer = self.generate_some(level, start, stop, INFINITY, test)
+        return None if answer is None else answer[0]
 
-    def generate_some(self, Level level, int64_t start, int64_t stop, double seconds):
-        """As `generate`, but stops after about so many seconds; returns the children and the first orbit not done."""
+    def generate_some(self, Level level, int64_t start, int64_t stop, double seconds, bint test=True):
+        """As `generate`, but stops after about so many seconds; returns the children and the first orbit not done as well."""
         cdef Level children = Level(self.problem, level.n_points + 1)
         cdef int outcome = DONE
         cdef int64_t i = start
         cdef double deadline = monotonic_seconds() + seconds
         with nogil:
             while i < stop:
-                outcome = generate_children(self, level, i, children, True)
+                outcome = generate_children(self, level, i, children, test)
                 if outcome != DONE:
                     break
                 i += 1
@@ -721,16 +694,16 @@ cdef void close_marks(Worker worker, Level parents, int64_t i) noexcept nogil:
         memset(marks, 255, W * sizeof(uint64_t))
         return
     while True:
-        before = count_words(marks, W)
+        before = bitset_count(marks, W)
         for g in range(n):
             find_shares(kinds, &worker.forms.symmetries[g], k, &shares)
             for w in range(W):
                 word = marks[w]
                 while word:
                     split_position(kinds, k, 64 * w + bits_low64(word), places)
-                    add_position(marks, image(kinds, &shares, places))
+                    bitset_add(marks, image(kinds, &shares, places))
                     word &= word - 1
-        if count_words(marks, W) == before:
+        if bitset_count(marks, W) == before:
             return
 
 
@@ -754,7 +727,7 @@ cdef int find_candidates(Worker worker, Level parents, Level level, int64_t i) e
         filter_positions(kinds, &worker.forms.map, &sample, j, <uint64_t*>parents.marks.data + orbit * parents.W, out, W)
         if watch_step(&worker.watch, STEPS_PER_FORM):
             return -1
-    return count_words(out, W)
+    return bitset_count(out, W)
 
 
 cdef inline void filter_positions(const Kinds* kinds, const Map* map, const Sample* sample, int j, const uint64_t* marks,
@@ -774,23 +747,9 @@ cdef inline void filter_positions(const Kinds* kinds, const Map* map, const Samp
         while word:
             position = 64 * w + bits_low64(word)
             split_position(kinds, n, position, places)
-            if not has_position(marks, image(kinds, &shares, places)):
+            if not bitset_has(marks, image(kinds, &shares, places)):
                 out[w] &= ~(word & -word)
             word &= word - 1
-
-
-cdef void keep_alive(Level level, Buffer* buffer, size_t bytes) noexcept nogil:
-    """Close up the live orbits' records of `bytes` bytes."""
-    cdef int64_t i
-    cdef size_t j = 0
-    if buffer.used == 0:
-        return
-    for i in range(level.n_orbits):
-        if level.alive.data[i]:
-            if j != <size_t>i:
-                memcpy(buffer.data + j * bytes, buffer.data + i * bytes, bytes)
-            j += 1
-    buffer.used = j * bytes
 
 
 def compact(Level level):
@@ -798,10 +757,10 @@ def compact(Level level):
     cdef int k = level.n_points
     cdef int64_t i, n = 0
     with nogil:
-        keep_alive(level, &level.points, k * sizeof(uint32_t))
-        keep_alive(level, &level.forms, k * level.n_features)
-        keep_alive(level, &level.stabiliser_sizes, sizeof(uint64_t))
-        keep_alive(level, &level.candidates, level.W * sizeof(uint64_t))
+        buffer_keep(&level.points, level.alive.data, level.n_orbits, k * sizeof(uint32_t))
+        buffer_keep(&level.forms, level.alive.data, level.n_orbits, k * level.n_features)
+        buffer_keep(&level.stabiliser_sizes, level.alive.data, level.n_orbits, sizeof(uint64_t))
+        buffer_keep(&level.candidates, level.alive.data, level.n_orbits, level.W * sizeof(uint64_t))
         for i in range(level.n_orbits):
             n += level.alive.data[i]
         buffer_free(&level.alive)

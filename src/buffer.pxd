@@ -49,3 +49,21 @@ cdef inline void buffer_free(Buffer* buffer) noexcept nogil:
     buffer.data = NULL
     buffer.used = 0
     buffer.room = 0
+
+
+cdef inline void buffer_keep(Buffer* buffer, const char* wanted, size_t n, size_t bytes) noexcept nogil:
+    """Close up those of n records of `bytes` bytes each that are wanted; an empty buffer stays empty."""
+    cdef size_t i, j = 0
+    if buffer.used == 0:
+        return
+    for i in range(n):
+        if wanted[i]:
+            if j != i:
+                memcpy(buffer.data + j * bytes, buffer.data + i * bytes, bytes)
+            j += 1
+    buffer.used = j * bytes
+
+
+cdef inline bytes buffer_cut(const Buffer* buffer, size_t start, size_t n, size_t size):
+    """Records start .. start+n-1 of `size` bytes each; an empty buffer gives none."""
+    return buffer.data[start * size:(start + n) * size] if buffer.used and n * size else b""

@@ -8,10 +8,6 @@ import math
 import os
 import pickle
 import random
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +17,7 @@ import oracles
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from interrupts import latency_of
 
 import vcdim_core as vc
 from vcdim_core import _realise, exact, samples
@@ -651,20 +648,7 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize("name", LONG_CALLS)
 def test_interrupt(name: str) -> None:
     code = INTERRUPTED.format(call=LONG_CALLS[name])
-    environment = os.environ | {"PYTHONPATH": str(Path(vc.__file__).parent.parent)}
-    command = [sys.executable, "-P", "-c", code]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as child:
-        assert child.stdout is not None
-        assert child.stdout.readline() == "ready\n"
-        time.sleep(0.4)
-        assert child.poll() is None, "ended before it could be interrupted"
-        sent = time.time()
-        child.send_signal(signal.SIGINT)
-        try:
-            answered = child.communicate(timeout=30)[0]
-        finally:
-            child.kill()
-    latency = float(answered) - sent
+    latency = latency_of(code)
     print(f"{name}: answered after {1000 * latency:.0f} ms")
     assert latency < 2
 

@@ -1,18 +1,13 @@
 """Growing: node by node against a plain grower and against scikit-learn; rules, multiway trees, threads."""
 
 import os
-import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 import tree_oracles
 import tree_rivals
+from interrupts import latency_of
 
-import vcdim_core
 from vcdim_core import growing
 from vcdim_core.growing import grow_tree
 from vcdim_core.split import best_split, significance
@@ -279,19 +274,7 @@ def started(X, y, **options):
 @pytest.mark.parametrize("name", LONG_CALLS)
 def test_interrupt(name):
     code = INTERRUPTED.format(call=LONG_CALLS[name].replace("grow_tree", "started", 1))
-    environment = os.environ | {"PYTHONPATH": str(Path(vcdim_core.__file__).parent.parent)}
-    command = [sys.executable, "-P", "-c", code]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as child:
-        assert child.stdout.readline() == "ready\n"
-        time.sleep(0.2)
-        assert child.poll() is None, "ended before it could be interrupted"
-        sent = time.time()
-        child.send_signal(signal.SIGINT)
-        try:
-            answered = child.communicate(timeout=30)[0]
-        finally:
-            child.kill()
-    latency = float(answered) - sent
+    latency = latency_of(code, wait=0.2)
     print(f"{name}: answered after {1000 * latency:.0f} ms")
     assert latency < 2
 

@@ -7,10 +7,6 @@ import json
 import math
 import os
 import random
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from interrupts import latency_of
 from kinds_oracles import Oracle, columns_of
 
 import vcdim_core as vc
@@ -712,19 +709,6 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize("name", LONG_CALLS)
 def test_interrupt(name: str, tmp_path: Path) -> None:
     code = INTERRUPTED.format(call=LONG_CALLS[name], name=name)
-    environment = os.environ | {"PYTHONPATH": str(Path(vc.__file__).parent.parent)}
-    command = [sys.executable, "-P", "-c", code, str(tmp_path / "journal")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as child:
-        assert child.stdout is not None
-        assert child.stdout.readline() == "ready\n"
-        time.sleep(0.4)
-        assert child.poll() is None, "ended before it could be interrupted"
-        sent = time.time()
-        child.send_signal(signal.SIGINT)
-        try:
-            answered = child.communicate(timeout=30)[0]
-        finally:
-            child.kill()
-    latency = float(answered) - sent
+    latency = latency_of(code, str(tmp_path / "journal"))
     print(f"{name}: answered after {1000 * latency:.0f} ms")
     assert latency < 2

@@ -1,13 +1,11 @@
 """Exact values of small substructures, for the recursions to start from.
 
 Three sources, in this order: values put in by :func:`remember_exact`; the table below; the exact engine, asked for
-structures and features that are small enough to be searched in no time. What the engine cannot do yet it refuses with
-an exception, which counts as not known: as it learns more, the bounds get better.
+structures and features that are small enough to be searched in no time. A problem that it refuses counts as not known.
 """
 
 from __future__ import annotations
 
-import importlib
 import threading
 from collections.abc import Mapping
 from functools import lru_cache
@@ -109,20 +107,22 @@ def _engine_vc(shape: Structure, features: Features) -> int | None:
 
 @lru_cache(maxsize=1024)
 def _ask_engine(shape: Structure, features: Features) -> int | None:
+    from .exact import exact_vc
+
     try:
-        exact = importlib.import_module("vcdim_core.exact")
-        return int(exact.exact_vc(shape, features=features))
-    except (ImportError, AttributeError, NotImplementedError, TypeError, ValueError, RuntimeError):
+        return exact_vc(shape, features=features)
+    except ValueError:
         return None
 
 
 @lru_cache(maxsize=4096)
 def _ask_growth(shape: Structure, m: int, d: int) -> int | None:
     """Ask the engine for the growth function on d binary features; None where it has no answer."""
+    from .exact import growth_function
+
     try:
-        exact = importlib.import_module("vcdim_core.exact")
-        return int(exact.growth_function(shape, m, d=d))
-    except (ImportError, AttributeError, NotImplementedError, TypeError, ValueError, RuntimeError):
+        return growth_function(shape, m, d=d)
+    except ValueError:
         return None
 
 
